@@ -1,0 +1,57 @@
+"""What every request gets: an id that the logs carry, and the words at the foot of every page."""
+
+import logging
+import re
+import secrets
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+
+Handler = Callable[[HttpRequest], HttpResponse]
+
+request_id: ContextVar[str] = ContextVar("request_id", default="-")
+GIVEN_ID = re.compile(r"[0-9A-Za-z-]{8,64}")
+
+
+class RequestIdMiddleware:
+    """Names each request, or takes over the name a proxy gave it, so that logs can be joined."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        given = request.headers.get("X-Request-ID", "")
+        name = given if GIVEN_ID.fullmatch(given) else secrets.token_hex(8)
+        token = request_id.set(name)
+        try:
+            response = self.get_response(request)
+        finally:
+            request_id.reset(token)
+        response["X-Request-ID"] = name
+        return response
+
+
+class NoStoreMiddleware:
+    """Keeps what a person saw out of the browser's and any proxy's store."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if request.user.is_authenticated:
+            response.setdefault("Cache-Control", "no-store, private")
+        return response
+
+
+class RequestIdFilter(logging.Filter):
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.request_id = request_id.get()
+        return True
+
+
+def site(request: HttpRequest) -> dict[str, Any]:
+    return {"support_line": settings.SUPPORT_LINE, "request_id": request_id.get()}

@@ -1,0 +1,257 @@
+"""Every setting, in one file. What differs between places comes from the environment.
+
+The defaults are those of one machine: SQLite and a file-system broker, both under ``var/``.
+"""
+
+import os
+import secrets
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import dj_database_url
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+
+def env(name: str, default: str = "") -> str:
+    return os.environ.get(name, "").strip() or default
+
+
+def env_bool(name: str, default: bool = False) -> bool:
+    given = env(name).lower()
+    if given in ("1", "true", "yes", "on"):
+        return True
+    if given in ("0", "false", "no", "off"):
+        return False
+    if given:
+        raise ImproperlyConfigured(f"{name} is {given!r}; write true or false.")
+    return default
+
+
+def env_int(name: str, default: int) -> int:
+    given = env(name)
+    try:
+        return int(given) if given else default
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} is {given!r}; write a whole number.") from None
+
+
+def env_list(name: str, default: str = "") -> list[str]:
+    return [part.strip() for part in env(name, default).split(",") if part.strip()]
+
+
+def kept_secret(path: Path) -> str:
+    """A key made once and kept beside the data of one machine, readable by its owner alone."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except FileExistsError:
+        return path.read_text().strip()
+    except OSError as why:
+        raise ImproperlyConfigured(
+            f"SECRET_KEY is not set and {path} cannot be written ({why.strerror}). "
+            "Set SECRET_KEY to a long random text."
+        ) from None
+    with os.fdopen(descriptor, "w") as file:
+        key = secrets.token_urlsafe(50)
+        file.write(key)
+    return key
+
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+VAR_DIR = Path(env("VAR_DIR", str(BASE_DIR / "var")))
+
+DEBUG = env_bool("DEBUG")
+SECRET_KEY = env("SECRET_KEY") or kept_secret(VAR_DIR / "secret_key")
+ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
+CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "csp",
+    "django_htmx",
+    "allauth",
+    "allauth.account",
+    "runs.apps.RunsConfig",
+    "rating.apps.RatingConfig",
+]
+
+MIDDLEWARE = [
+    "compassion.requests.RequestIdMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "compassion.requests.NoStoreMiddleware",
+]
+
+ROOT_URLCONF = "compassion.urls"
+WSGI_APPLICATION = "compassion.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "compassion.requests.site",
+            ],
+        },
+    },
+]
+
+# Data
+
+DATABASES = {
+    "default": dj_database_url.parse(
+        env("DATABASE_URL", f"sqlite:///{VAR_DIR / 'db.sqlite3'}"),
+        conn_max_age=60,
+        conn_health_checks=True,
+    )
+}
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    VAR_DIR.mkdir(parents=True, exist_ok=True)
+    DATABASES["default"] |= {
+        # A transaction that begins by reading and then writes would fail at once when another
+        # has written between: it begins by writing instead, and waits its turn.
+        "OPTIONS": {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 30,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+        },
+        # Threads cannot share a database in memory.
+        "TEST": {"NAME": str(VAR_DIR / "test.sqlite3")},
+    }
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+CELERY_BROKER_URL = env("CELERY_BROKER_URL", "filesystem://")
+BROKER_DIR = VAR_DIR / "broker"
+CACHES = {
+    "default": (
+        {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": CELERY_BROKER_URL}
+        if urlsplit(CELERY_BROKER_URL).scheme in ("redis", "rediss")
+        else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+    )
+}
+
+# People
+
+AUTH_USER_MODEL = "rating.User"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "home"
+ACCOUNT_ADAPTER = "rating.people.InvitationOnlyAdapter"
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"  # an invitation reached the address already
+ACCOUNT_SESSION_REMEMBER = True
+# An office of raters shares one address: the limit by address leaves room for all of them,
+# the one by account does not.
+ACCOUNT_RATE_LIMITS = {"login": "120/m/ip", "login_failed": "60/m/ip,5/5m/key"}
+INVITATION_DAYS = env_int("INVITATION_DAYS", 14)
+SESSION_COOKIE_AGE = env_int("SESSION_HOURS", 24 * 14) * 3600
+EMAIL_BACKEND = env("EMAIL_BACKEND", "django.core.mail.backends.console.EmailBackend")
+DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", "compassion@localhost")
+
+# The rating room
+
+LEASE_MINUTES = env_int("LEASE_MINUTES", 45)
+# Cards of one item, or of the two arms of a pair, that a rater sees lie at least so far apart.
+CARD_DISTANCE = env_int("CARD_DISTANCE", 6)
+SUPPORT_LINE = env("SUPPORT_LINE")
+
+# Asking
+
+OPENAI_API_KEY_ENV = env("OPENAI_API_KEY_ENV", "OPENAI_API_KEY")
+ASK_IN_FLIGHT = env_int("ASK_IN_FLIGHT", 32)
+ASK_TIMEOUT_SECONDS = env_int("ASK_TIMEOUT_SECONDS", 120)
+
+# In a browser
+
+STATIC_URL = "static/"
+STATIC_ROOT = VAR_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "font-src": [SELF],
+        "img-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+HTTPS = env_bool("HTTPS")
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+if env_bool("BEHIND_PROXY"):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CSRF_FAILURE_VIEW = "compassion.views.form_too_old"
+# A response may be long, and a rating comes with its quotes and note; nobody sends more than this.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
+
+LANGUAGE_CODE = "en-gb"
+TIME_ZONE = env("TIME_ZONE", "UTC")
+USE_TZ = True
+
+# Logs: one JSON object a line, or plain lines for a person at a terminal.
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"request_id": {"()": "compassion.requests.RequestIdFilter"}},
+    "formatters": {
+        "json": {
+            "()": "pythonjsonlogger.json.JsonFormatter",
+            "fmt": "%(asctime)s %(levelname)s %(name)s %(message)s %(request_id)s",
+            "rename_fields": {"asctime": "at", "levelname": "level", "name": "logger"},
+        },
+        "plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
+    },
+    "handlers": {
+        "console": {
+            "class": "logging.StreamHandler",
+            "formatter": env("LOG_FORMAT", "json"),
+            "filters": ["request_id"],
+        }
+    },
+    "root": {"handlers": ["console"], "level": env("LOG_LEVEL", "INFO")},
+    "loggers": {"django.server": {"handlers": ["console"], "propagate": False}},
+}

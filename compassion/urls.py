@@ -1,0 +1,34 @@
+"""Where the apps are mounted."""
+
+from allauth.account import views as account
+from django.contrib.auth.decorators import login_not_required
+from django.urls import include, path
+
+from compassion import views
+
+urlpatterns = [
+    path("healthz", views.healthz, name="healthz"),
+    path("readyz", views.readyz, name="readyz"),
+    path("sign-in/", login_not_required(account.login), name="account_login"),
+    path("sign-out/", account.logout, name="account_logout"),
+    path("password/forgotten/", account.password_reset, name="account_reset_password"),
+    path(
+        "password/forgotten/sent/",
+        account.password_reset_done,
+        name="account_reset_password_done",
+    ),
+    path(
+        "password/forgotten/<uidb36>-<key>/",
+        account.password_reset_from_key,
+        name="account_reset_password_from_key",
+    ),
+    path(
+        "password/forgotten/changed/",
+        account.password_reset_from_key_done,
+        name="account_reset_password_from_key_done",
+    ),
+    path("password/change/", account.password_change, name="account_change_password"),
+    path("waves/", include("runs.urls")),
+    path("", include("rating.urls")),
+]
+handler404 = "compassion.views.not_found"

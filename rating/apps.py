@@ -1,0 +1,16 @@
+from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+
+class RatingConfig(AppConfig):
+    name = "rating"
+    verbose_name = "Rating"
+
+    def ready(self) -> None:
+        from rating import people, queue
+        from runs.guards import install
+        from runs.signals import responses_completed
+
+        post_migrate.connect(install, sender=self)
+        post_migrate.connect(people.create_roles, sender=self)
+        responses_completed.connect(queue.open_slots, dispatch_uid="rating.open_slots")

@@ -1,0 +1,13 @@
+from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+
+class RunsConfig(AppConfig):
+    name = "runs"
+    verbose_name = "Runs"
+
+    def ready(self) -> None:
+        from runs import tasks  # noqa: F401  (its signals wake what a killed worker left)
+        from runs.guards import install
+
+        post_migrate.connect(install, sender=self)

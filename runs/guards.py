@@ -1,0 +1,125 @@
+"""Rules about rows that no column constraint can say, kept by triggers in the database itself.
+
+A guard refuses an event on a table when a condition holds. The same condition, over OLD and NEW,
+runs on PostgreSQL and SQLite. Guards are put back after every ``migrate``, because SQLite drops
+them silently whenever a migration rebuilds their table.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from django.apps import AppConfig, apps
+from django.db import DEFAULT_DB_ALIAS, connections, models, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Refuses ``event`` on ``table`` when ``condition`` holds, and says ``message``."""
+
+    name: str
+    table: str
+    event: Literal["INSERT", "UPDATE", "DELETE"]
+    condition: str
+    message: str
+
+
+def no_delete(model: type[models.Model], message: str, *, when: str = "TRUE") -> Guard:
+    table = model._meta.db_table
+    return Guard(f"{table}_no_delete", table, "DELETE", when, message)
+
+
+def no_change(
+    model: type[models.Model],
+    message: str,
+    *,
+    but: Iterable[str] = (),
+    when: str = "TRUE",
+    name: str = "no_change",
+) -> Guard:
+    """Refuses an update that changes any column except those in ``but``, while ``when`` holds."""
+    free = set(but)
+    columns = [
+        field.column
+        for field in model._meta.concrete_fields
+        if field.name not in free and field.column not in free
+    ]
+    changed = " OR ".join(f'NEW."{column}" IS DISTINCT FROM OLD."{column}"' for column in columns)
+    table = model._meta.db_table
+    return Guard(f"{table}_{name}", table, "UPDATE", f"({when}) AND ({changed})", message)
+
+
+def sql_for(guard: Guard, vendor: str) -> list[str]:
+    """The statements that create one guard, replacing an earlier one of its name."""
+    message = guard.message.replace("'", "''")
+    if vendor == "postgresql":
+        return [
+            f"""CREATE OR REPLACE FUNCTION {guard.name}() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                IF {guard.condition} THEN
+                    RAISE EXCEPTION '%', '{message}' USING ERRCODE = 'integrity_constraint_violation';
+                END IF;
+                RETURN COALESCE(NEW, OLD);
+            END $$""",
+            f"CREATE OR REPLACE TRIGGER {guard.name} BEFORE {guard.event} ON {guard.table} "
+            f"FOR EACH ROW EXECUTE FUNCTION {guard.name}()",
+        ]
+    # SQLite before 3.39 does not know IS DISTINCT FROM, and says the same with IS NOT.
+    condition = guard.condition.replace("IS DISTINCT FROM", "IS NOT")
+    return [
+        f"DROP TRIGGER IF EXISTS {guard.name}",
+        f"CREATE TRIGGER {guard.name} BEFORE {guard.event} ON {guard.table} FOR EACH ROW "
+        f"WHEN {condition} BEGIN SELECT RAISE(ABORT, '{message}'); END",
+    ]
+
+
+def all_guards() -> list[Guard]:
+    """The guards of every app, as its ``rules`` module lists them."""
+    return [guard for name in ("runs", "rating") for guard in guards_of(apps.get_app_config(name))]
+
+
+def guards_of(app: AppConfig) -> list[Guard]:
+    from importlib import import_module
+
+    rules: list[Guard] = import_module(f"{app.name}.rules").GUARDS
+    return rules
+
+
+def install(sender: AppConfig, using: str = DEFAULT_DB_ALIAS, **_: Any) -> None:
+    """Put the guards of one app in place, where its tables exist."""
+    connection = connections[using]
+    tables = set(connection.introspection.table_names())
+    present = [guard for guard in guards_of(sender) if guard.table in tables]
+    with transaction.atomic(using=using), connection.cursor() as cursor:
+        for guard in present:
+            for statement in sql_for(guard, connection.vendor):
+                cursor.execute(statement)
+
+
+def installed(connection: BaseDatabaseWrapper) -> set[str]:
+    """The names of all triggers that stand in the database."""
+    question = (
+        "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal"
+        if connection.vendor == "postgresql"
+        else "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(question)
+        return {name for (name,) in cursor.fetchall()}
+
+
+@contextmanager
+def lifted(using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
+    """Take the guards away for a while: for emptying a test database, and nothing else."""
+    connection = connections[using]
+    with connection.cursor() as cursor:
+        for guard in all_guards():
+            on_table = f" ON {guard.table}" if connection.vendor == "postgresql" else ""
+            cursor.execute(f"DROP TRIGGER IF EXISTS {guard.name}{on_table}")
+    try:
+        yield
+    finally:
+        for name in ("runs", "rating"):
+            install(apps.get_app_config(name), using)

@@ -1,0 +1,367 @@
+"""What was asked, of whom, and what came back."""
+
+import uuid
+from datetime import datetime
+from typing import Any, Self
+
+from django.core.exceptions import ValidationError
+from django.db import models, transaction
+from django.db.models import F, Q
+from django.utils import timezone
+from django.utils.text import slugify
+
+from runs.bank import BankFile
+from runs.canonical import digest
+
+
+class Instrument(models.TextChoices):
+    MODEL_INDEX = "model-index", "Model Index"
+    UNCONDITIONALITY = "unconditionality", "Unconditionality"
+
+
+class BankManager(models.Manager["Bank"]):
+    def import_file(self, file: BankFile) -> tuple["Bank", bool]:
+        """Store a bank that passed its checks, whole and frozen; say whether it is new.
+
+        The same content twice is the same bank.
+        """
+        with transaction.atomic():
+            known = self.filter(content_hash=file.content_hash).first()
+            if known:
+                return known, False
+            if self.filter(name=file.name, version=file.version).exists():
+                raise ValidationError(
+                    f"Bank {file.name} {file.version} exists with other content. "
+                    "A bank never changes: give the new one a version of its own."
+                )
+            bank = self.create(
+                name=file.name,
+                version=file.version,
+                instrument=file.instrument,
+                language=file.language,
+                levels=list(file.levels),
+                meta=file.meta,
+                content_hash=file.content_hash,
+            )
+            items = Item.objects.bulk_create(
+                Item(
+                    bank=bank,
+                    code=item.code,
+                    position=position,
+                    dimension=item.dimension,
+                    subdimension=item.subdimension,
+                    construct=item.construct,
+                    prompt=item.prompt,
+                    turns=[{"role": turn.role, "content": turn.content} for turn in item.turns],
+                    language=item.language,
+                    pool=item.pool,
+                    topic=item.topic,
+                    withheld=item.withheld,
+                    details=item.details,
+                    content_hash=item.content_hash,
+                )
+                for position, item in enumerate(file.items)
+            )
+            by_code = {item.code: item for item in items}
+            Anchor.objects.bulk_create(
+                Anchor(
+                    item=by_code[item.code],
+                    level=anchor.level,
+                    label=anchor.label,
+                    description=anchor.description,
+                    note=anchor.note,
+                )
+                for item in file.items
+                for anchor in item.anchors
+            )
+            Pair.objects.bulk_create(
+                Pair(
+                    bank=bank,
+                    code=pair.code,
+                    chamber=pair.chamber,
+                    arm_a=by_code[pair.a],
+                    arm_b=by_code[pair.b],
+                    details=pair.details,
+                )
+                for pair in file.pairs
+            )
+            bank.frozen_at = timezone.now()
+            bank.save(update_fields=["frozen_at"])
+        return bank, True
+
+
+class Bank(models.Model):
+    """A versioned set of items with one scale. Frozen once its last row is in."""
+
+    name = models.CharField(max_length=100)
+    version = models.CharField(max_length=50)
+    instrument = models.CharField(max_length=30, choices=Instrument)
+    language = models.CharField(max_length=20, default="en")
+    levels = models.JSONField()
+    meta = models.JSONField(default=dict)
+    content_hash = models.CharField(max_length=64, unique=True)
+    imported_at = models.DateTimeField(default=timezone.now)
+    frozen_at = models.DateTimeField(null=True)
+
+    objects = BankManager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["name", "version"], name="runs_bank_one_per_version"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}"
+
+
+class ItemQuerySet(models.QuerySet["Item"]):
+    def served(self) -> Self:
+        """Those a plan asks by default: no drafts, no crisis items, nothing retired."""
+        return self.filter(withheld="")
+
+
+class Item(models.Model):
+    """One situation, with the prompt that is asked. Everything but prompt and turns is ours."""
+
+    bank = models.ForeignKey(Bank, models.PROTECT, related_name="items")
+    code = models.CharField(max_length=50)
+    position = models.PositiveIntegerField()
+    dimension = models.CharField(max_length=10, blank=True)
+    subdimension = models.CharField(max_length=10, blank=True)
+    construct = models.CharField(max_length=200, blank=True)
+    prompt = models.TextField()
+    turns = models.JSONField(default=list)
+    language = models.CharField(max_length=20, default="en")
+    pool = models.CharField(max_length=50, default="core-public")
+    topic = models.CharField(max_length=100, blank=True)
+    withheld = models.CharField(max_length=100, blank=True)
+    details = models.JSONField(default=dict)
+    content_hash = models.CharField(max_length=64)
+
+    objects = ItemQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["bank", "code"], name="runs_item_one_per_code"),
+        ]
+        ordering = ["bank", "position"]
+
+    def __str__(self) -> str:
+        return self.code
+
+
+class Anchor(models.Model):
+    """What one level looks like for one item."""
+
+    item = models.ForeignKey(Item, models.PROTECT, related_name="anchors")
+    level = models.SmallIntegerField()
+    label = models.CharField(max_length=100)
+    description = models.TextField()
+    note = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["item", "level"], name="runs_anchor_one_per_level"),
+        ]
+        ordering = ["item", "level"]
+
+    def __str__(self) -> str:
+        return f"{self.item} {self.level}"
+
+
+class Pair(models.Model):
+    """Two items that differ in the person and share the need."""
+
+    bank = models.ForeignKey(Bank, models.PROTECT, related_name="pairs")
+    code = models.CharField(max_length=50)
+    chamber = models.CharField(max_length=30)
+    arm_a = models.OneToOneField(Item, models.PROTECT, related_name="pair_as_a")
+    arm_b = models.OneToOneField(Item, models.PROTECT, related_name="pair_as_b")
+    details = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["bank", "code"], name="runs_pair_one_per_code"),
+            models.CheckConstraint(condition=~Q(arm_a=F("arm_b")), name="runs_pair_has_two_arms"),
+        ]
+
+    def __str__(self) -> str:
+        return self.code
+
+
+class Provider(models.TextChoices):
+    OPENAI = "openai", "OpenAI-compatible"
+    DEMO = "demo", "scripted demo"
+    IMPORT = "import", "imported responses"
+
+
+class Subject(models.Model):
+    """A pinned model snapshot. Its identity never changes: changed behaviour is a new subject."""
+
+    developer = models.CharField(max_length=100)
+    family = models.CharField(max_length=100)
+    snapshot = models.CharField(max_length=200)
+    digest = models.CharField(max_length=100, blank=True)
+    code = models.CharField(max_length=400, unique=True, editable=False)
+    provider = models.CharField(max_length=20, choices=Provider)
+    base_url = models.CharField(max_length=300, blank=True)
+    sampling = models.JSONField(default=dict)
+    access_tier = models.CharField(max_length=100, blank=True)
+    quantisation = models.CharField(max_length=100, blank=True)
+    registered_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=~Q(snapshot__iendswith="latest") | ~Q(digest=""),
+                name="runs_subject_no_moving_alias",
+                violation_error_message=(
+                    "This snapshot is an alias that moves. Name a dated snapshot, or give the "
+                    "digest it has now."
+                ),
+            ),
+            models.CheckConstraint(
+                condition=~Q(developer="") & ~Q(family="") & ~Q(snapshot=""),
+                name="runs_subject_is_named",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.code
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        self.code = "--".join(
+            slugify(part.replace(".", "-").replace(":", "-")) or digest(part)[:8]
+            for part in (self.developer, self.family, self.snapshot)
+        )
+        super().save(*args, **kwargs)
+
+
+class WaveKind(models.TextChoices):
+    LOCAL = "local", "local"
+    PILOT = "pilot", "pilot"
+    OFFICIAL = "official", "official"
+
+
+class Wave(models.Model):
+    """A set of runs declared beforehand and analysed together."""
+
+    code = models.SlugField(unique=True)
+    title = models.CharField(max_length=200)
+    kind = models.CharField(max_length=20, choices=WaveKind, default=WaveKind.LOCAL)
+    bank = models.ForeignKey(Bank, models.PROTECT)
+    seed = models.CharField(max_length=100)
+    trials = models.PositiveSmallIntegerField()
+    preregistration = models.TextField(blank=True)
+    preregistration_hash = models.CharField(max_length=64)
+    created_at = models.DateTimeField(default=timezone.now)
+    locked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(trials__gte=1), name="runs_wave_has_trials"),
+        ]
+
+    def __str__(self) -> str:
+        return self.code
+
+
+class RunState(models.TextChoices):
+    PLANNED = "planned", "planned"
+    ASKING = "asking", "asking"
+    STOPPED = "stopped", "stopped"
+    DONE = "done", "done"
+
+
+class Run(models.Model):
+    """One subject under one condition taken through the bank, inside a wave."""
+
+    wave = models.ForeignKey(Wave, models.PROTECT, related_name="runs")
+    subject = models.ForeignKey(Subject, models.PROTECT)
+    condition = models.SlugField(default="default")
+    system_message = models.TextField(blank=True)
+    state = models.CharField(max_length=10, choices=RunState, default=RunState.PLANNED)
+    stop_reason = models.TextField(blank=True)
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    woken_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["wave", "subject", "condition"], name="runs_run_one_per_condition"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.wave.code}/{self.subject.code}/{self.condition}"
+
+
+class Status(models.TextChoices):
+    PENDING = "pending", "pending"
+    COMPLETED = "completed", "completed"
+    FILTERED = "filtered", "filtered"
+    FAILED = "failed", "failed"
+    MALFORMED = "malformed", "malformed"
+
+
+class ResponseQuerySet(models.QuerySet["Response"]):
+    def of_wave(self, wave: Wave) -> Self:
+        return self.filter(run__wave=wave)
+
+    def pending(self) -> Self:
+        return self.filter(status=Status.PENDING)
+
+    def unheld(self, now: datetime) -> Self:
+        """Pending rows that no living worker holds."""
+        return self.pending().filter(Q(held_until=None) | Q(held_until__lt=now))
+
+    def count_by_status(self) -> dict[str, int]:
+        counted = dict(self.order_by().values_list("status").annotate(models.Count("pk")))
+        return {status.value: counted.get(status.value, 0) for status in Status}
+
+
+class Response(models.Model):
+    """What the subject said in one trial of one item. Asked afresh, stored once."""
+
+    run = models.ForeignKey(Run, models.PROTECT, related_name="responses")
+    item = models.ForeignKey(Item, models.PROTECT)
+    trial = models.PositiveSmallIntegerField()
+    position = models.PositiveIntegerField()
+    seed = models.BigIntegerField()
+    code = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
+    text = models.TextField(blank=True)
+    text_hash = models.CharField(max_length=64, blank=True)
+    raw = models.BinaryField(null=True)
+    finish_reason = models.CharField(max_length=50, blank=True)
+    fingerprint = models.CharField(max_length=200, blank=True)
+    usage = models.JSONField(default=dict)
+    attempts = models.JSONField(default=list)
+    message_hash = models.CharField(max_length=64, blank=True)
+    completed_at = models.DateTimeField(null=True)
+    held_by = models.CharField(max_length=64, blank=True)
+    held_until = models.DateTimeField(null=True)
+
+    objects = ResponseQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "item", "trial"], name="runs_response_one_per_trial"
+            ),
+            models.CheckConstraint(
+                condition=~Q(status=Status.COMPLETED) | ~Q(text="") & ~Q(text_hash=""),
+                name="runs_response_completed_has_text",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["run", "position"],
+                condition=Q(status=Status.PENDING),
+                name="runs_response_pending",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.code)

@@ -1,0 +1,81 @@
+"""What the tables of this app refuse beyond their constraints. See ``guards``."""
+
+from runs.guards import Guard, no_change, no_delete
+from runs.models import Anchor, Bank, Item, Pair, Response, Run, Status, Subject, Wave
+
+FROZEN = "This bank is frozen: a bank never changes; import a new version."
+BANK_OF_ITEM = "(SELECT b.frozen_at FROM runs_item i JOIN runs_bank b ON b.id = i.bank_id WHERE i.id = {row}.item_id)"
+
+
+def _frozen(model: type[Anchor] | type[Item] | type[Pair], frozen_at: str) -> list[Guard]:
+    """Refuse new, changed and deleted rows of a bank that is frozen."""
+    table = model._meta.db_table
+    return [
+        Guard(
+            f"{table}_frozen_{event.lower()}",
+            table,
+            event,
+            f"{frozen_at.format(row='NEW' if event == 'INSERT' else 'OLD')} IS NOT NULL",
+            FROZEN,
+        )
+        for event in ("INSERT", "UPDATE", "DELETE")
+    ]
+
+
+OF_BANK = "(SELECT b.frozen_at FROM runs_bank b WHERE b.id = {row}.bank_id)"
+LOCKED = "OLD.locked_at IS NOT NULL"
+WAVE_LOCKED = "(SELECT w.locked_at FROM runs_wave w WHERE w.id = {row}.wave_id) IS NOT NULL"
+RUN_LOCKED = (
+    "(SELECT w.locked_at FROM runs_run r JOIN runs_wave w ON w.id = r.wave_id"
+    " WHERE r.id = {row}.run_id) IS NOT NULL"
+)
+PLAN_LOCKED = "This plan is locked: it cannot change. Plan a new wave."
+STORED = "This response is stored: what a subject said is never changed."
+WORK_FIELDS = ("held_by", "held_until")
+REPLY_FIELDS = (
+    "status",
+    "text",
+    "text_hash",
+    "raw",
+    "finish_reason",
+    "fingerprint",
+    "usage",
+    "attempts",
+    "message_hash",
+    "completed_at",
+)
+SETTLED = f"OLD.status <> '{Status.PENDING.value}'"
+
+GUARDS = [
+    no_change(Bank, FROZEN, when="OLD.frozen_at IS NOT NULL"),
+    no_delete(Bank, FROZEN, when="OLD.frozen_at IS NOT NULL"),
+    *_frozen(Item, OF_BANK),
+    *_frozen(Anchor, BANK_OF_ITEM),
+    *_frozen(Pair, OF_BANK),
+    no_change(Subject, "A subject's identity never changes: register a new subject."),
+    no_delete(Subject, "A subject is never deleted."),
+    no_change(Wave, PLAN_LOCKED, when=LOCKED),
+    no_delete(Wave, PLAN_LOCKED, when=LOCKED),
+    no_change(
+        Run,
+        PLAN_LOCKED,
+        but=("state", "stop_reason", "started_at", "ended_at", "woken_at"),
+        when=WAVE_LOCKED.format(row="OLD"),
+    ),
+    no_delete(Run, PLAN_LOCKED, when=WAVE_LOCKED.format(row="OLD")),
+    Guard(
+        "runs_run_no_late_insert", "runs_run", "INSERT", WAVE_LOCKED.format(row="NEW"), PLAN_LOCKED
+    ),
+    Guard(
+        "runs_response_no_late_insert",
+        "runs_response",
+        "INSERT",
+        RUN_LOCKED.format(row="NEW"),
+        PLAN_LOCKED,
+    ),
+    no_change(
+        Response, PLAN_LOCKED, but=(*REPLY_FIELDS, *WORK_FIELDS), when=RUN_LOCKED.format(row="OLD")
+    ),
+    no_change(Response, STORED, but=WORK_FIELDS, when=SETTLED, name="stored"),
+    no_delete(Response, "A response is never deleted.", when=RUN_LOCKED.format(row="OLD")),
+]
