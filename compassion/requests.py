@@ -54,4 +54,9 @@ class RequestIdFilter(logging.Filter):
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    return {"support_line": settings.SUPPORT_LINE, "request_id": request_id.get()}
+    user = getattr(request, "user", None)
+    return {
+        "support_line": settings.SUPPORT_LINE,
+        "request_id": request_id.get(),
+        "roles": user.roles if user is not None and user.is_authenticated else frozenset(),
+    }

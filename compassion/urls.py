@@ -5,6 +5,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path
 
 from compassion import views
+from rating import views as rating_views
 
 urlpatterns = [
     path("healthz", views.healthz, name="healthz"),
@@ -28,6 +29,7 @@ urlpatterns = [
         name="account_reset_password_from_key_done",
     ),
     path("password/change/", account.password_change, name="account_change_password"),
+    path("", rating_views.home, name="home"),
     path("waves/", include("runs.urls")),
     path("", include("rating.urls")),
 ]

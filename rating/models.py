@@ -5,12 +5,12 @@ import uuid
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
-from django.conf import settings
 from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Lower
 from django.utils import timezone
+from django.utils.functional import cached_property
 
 from runs.models import Anchor, Response, Wave
 
@@ -63,10 +63,9 @@ class User(AbstractUser):
     def __str__(self) -> str:
         return self.name or self.email
 
-    def has_role(self, *roles: str) -> bool:
-        if not hasattr(self, "_roles"):
-            self._roles = set(self.groups.values_list("name", flat=True))
-        return not self._roles.isdisjoint(roles)
+    @cached_property
+    def roles(self) -> frozenset[str]:
+        return frozenset(self.groups.values_list("name", flat=True))
 
 
 class Invitation(models.Model):
@@ -90,9 +89,10 @@ class SlotState(models.TextChoices):
 
 
 class Slot(models.Model):
-    """One of the two ratings a response needs. ``urgency`` 0 is the second of a half-rated one.
+    """One of the two ratings a response needs.
 
-    The columns after ``state`` never change and repeat what the queue would have to join for.
+    ``urgency`` is 0, and ``partner`` who gave the other rating, once the response is half rated.
+    The columns from ``wave`` on never change: they repeat what the queue would have to join for.
     """
 
     response = models.ForeignKey(Response, models.PROTECT, related_name="slots")
@@ -100,6 +100,7 @@ class Slot(models.Model):
     state = models.CharField(max_length=5, choices=SlotState, default=SlotState.OPEN)
     urgency = models.PositiveSmallIntegerField(default=1)
     draw = models.BigIntegerField()
+    partner = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
     wave = models.ForeignKey(Wave, models.PROTECT, related_name="+")
     item_id = models.BigIntegerField()
     pair_id = models.BigIntegerField(null=True)
@@ -255,7 +256,8 @@ class Rating(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=Q(kind=Kind.COUNTED, slot__in=[1, 2])
+                # An unknown slot would make the whole rule unknown, and so allowed.
+                condition=Q(kind=Kind.COUNTED, slot__isnull=False, slot__in=[1, 2])
                 | ~Q(kind=Kind.COUNTED) & Q(slot=None),
                 name="rating_rating_counted_has_slot",
             ),
@@ -301,29 +303,20 @@ class Quote(models.Model):
 
 
 class Saw(models.TextChoices):
-    RESPONSE = "response", "a response, to rate it"
-    FIGURES = "figures", "pooled figures of a wave"
-    RATINGS = "ratings", "single ratings of a wave"
+    FIGURES = "figures", "pooled figures"
+    RATINGS = "ratings", "single ratings"
 
 
 class Exposure(models.Model):
-    """Who has seen what, when: the ground on which somebody may no longer rate it."""
+    """Who has seen what of a wave: the ground on which somebody may no longer rate it."""
 
-    person = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="exposures")
+    person = models.ForeignKey(User, models.PROTECT, related_name="exposures")
     saw = models.CharField(max_length=10, choices=Saw)
-    response = models.ForeignKey(Response, models.PROTECT, null=True)
-    wave = models.ForeignKey(Wave, models.PROTECT, null=True)
+    wave = models.ForeignKey(Wave, models.PROTECT)
     seen_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(saw=Saw.RESPONSE, response__isnull=False, wave=None)
-                | ~Q(saw=Saw.RESPONSE) & Q(response=None, wave__isnull=False),
-                name="rating_exposure_names_what",
-            ),
-        ]
         indexes = [models.Index(fields=["person", "saw"], name="rating_exposure_of_person")]
 
     def __str__(self) -> str:
-        return f"{self.person_id} saw {self.saw}"
+        return f"{self.person_id} saw {self.saw} of {self.wave_id}"

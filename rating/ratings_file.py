@@ -1,13 +1,15 @@
 """A file of ratings made elsewhere, read whole or refused with every fault that was found."""
 
 import csv
-import os
+import math
 import re
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import count, pairwise
+from operator import itemgetter
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 import numpy as np
 
@@ -22,7 +24,7 @@ MOST_FAULTS: Final = 20  # listed at once
 MOST_LEVELS: Final = 101  # so that 0-100 is still a scale
 NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
 RANGE: Final = re.compile(r"(-?[0-9]{1,9})-(-?[0-9]{1,9})", re.ASCII)
-MARK: Final = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
 class FileRefused(ValueError):
@@ -35,20 +37,24 @@ class FileRefused(ValueError):
 
 @dataclass(frozen=True)
 class RatingsFile:
-    """The ratings of a file as columns of numbers, and what was noticed while reading it."""
+    """The rows of a file as columns of numbers, and what was noticed while reading it."""
 
     raters: tuple[str, ...]
     units: tuple[tuple[str, str], ...]
-    rater: array[int]
-    unit: array[int]
-    level: array[float]
-    n_not_rated: int
+    rater: "array[int]"
+    unit: "array[int]"
+    level: "array[float]"  # NaN where the rater was listed but gave none
     notes: tuple[str, ...]
 
+    @property
+    def n_not_rated(self) -> int:
+        return int(np.isnan(self.level).sum())
+
     def rows(self) -> Iterator[RatingRow]:
-        """Yield the ratings in the order of the file, those not rated left out."""
+        """Yield the ratings in the order of the file, without the rows that were not rated."""
         for rater, unit, level in zip(self.rater, self.unit, self.level, strict=True):
-            yield RatingRow(self.raters[rater], *self.units[unit], level)
+            if not math.isnan(level):
+                yield RatingRow(self.raters[rater], *self.units[unit], level)
 
 
 def parse_scale(text: str) -> tuple[float, ...]:
@@ -71,7 +77,7 @@ def parse_scale(text: str) -> tuple[float, ...]:
     levels = tuple(float(part) for part in parts)
     if not 2 <= len(levels) <= MOST_LEVELS:
         raise ValueError(f"A scale has 2 to {MOST_LEVELS} levels, but {text!r} has {len(levels)}.")
-    if any(low >= high for low, high in zip(levels, levels[1:], strict=False)):
+    if any(low >= high for low, high in pairwise(levels)):
         raise ValueError(f"Write the scale {text!r} lowest first, each level once.")
     return levels
 
@@ -87,39 +93,255 @@ def read_ratings(path: Path, scale: Sequence[float]) -> RatingsFile:
     FileRefused
         With up to 20 faults, each naming the file, line, column and value and the way on.
     """
-    return _Reading(path, scale).whole()
+    faults = _Faults(path)
+    lines = _Lines(path, faults)
+    size_before = csv.field_size_limit(LONGEST)
+    try:
+        found = _Columns(faults, scale)
+        for line, fields in _records(lines, faults):
+            found.take(line, fields)
+    except OSError as why:
+        raise FileRefused([f"{path} cannot be read: {why.strerror}."]) from None
+    finally:
+        csv.field_size_limit(size_before)
+    return found.kept(lines)
 
 
-@dataclass
-class _Reading:
-    """One pass over a file. Faults are kept with their line, so they can be told in order."""
+class _Faults:
+    """The faults of one file with their lines, told in the order of the lines."""
 
-    path: Path
-    scale: Sequence[float]
-    faults: list[tuple[int, str]] = field(default_factory=list)
-    n_faults: int = 0
-    notes: list[str] = field(default_factory=list)
-    has_mark: bool = False
-    n_crlf: int = 0
-    n_blank_lines: int = 0
-    n_not_rated: int = 0
-    raters: dict[str, int] = field(default_factory=dict)
-    units: dict[tuple[str, str], int] = field(default_factory=dict)
-    seen_rater: array[int] = field(default_factory=lambda: array("q"))
-    seen_unit: array[int] = field(default_factory=lambda: array("q"))
-    seen_line: array[int] = field(default_factory=lambda: array("q"))
-    level: array[float] = field(default_factory=lambda: array("d"))  # NaN where not rated
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.n = 0
+        self._first: list[tuple[int, str]] = []
 
-    def whole(self) -> RatingsFile:
-        self._check_size()
-        before = csv.field_size_limit(LONGEST)
+    def add(self, line: int, text: str, column: str = "") -> None:
+        self.n += 1
+        if len(self._first) < MOST_FAULTS:
+            place = f"line {line}, column {column}" if column else f"line {line}"
+            self._first.append((line, f"{self.path}, {place}: {text}"))
+
+    def refuse(self) -> None:
+        """Raise ``FileRefused`` if there is any fault."""
+        if not self.n:
+            return
+        told = [text for _, text in sorted(self._first, key=itemgetter(0))]
+        if more := self.n - len(told):
+            told.append(f"{self.path}: {more:,} more fault{'s' * (more > 1)} like these.")
+        raise FileRefused(told)
+
+
+class _Lines:
+    """The lines of a file as text. Ends early at bytes that are not UTF-8."""
+
+    def __init__(self, path: Path, faults: _Faults) -> None:
+        self.path = path
+        self.faults = faults
+        self.has_mark = False
+        self.n_crlf = 0
+        self.ended_early = False
+
+    def __iter__(self) -> Iterator[str]:
+        with self._open() as file:
+            for number in count(1):
+                raw = file.readline(LONGEST_LINE + 1)
+                if not raw:
+                    return
+                if number == 1 and raw.startswith(BYTE_ORDER_MARK):
+                    self.has_mark = True
+                    raw = raw.removeprefix(BYTE_ORDER_MARK)
+                self.n_crlf += raw.endswith(b"\r\n")
+                text = self._text(number, raw)
+                if text is None:
+                    self.ended_early = True
+                    return
+                yield text
+
+    def _open(self) -> BinaryIO:
+        if not self.path.exists():
+            raise FileRefused([f"There is no file {self.path}."])
+        if not self.path.is_file():
+            raise FileRefused([f"{self.path} is not a file."])
+        size = self.path.stat().st_size
+        if size > LARGEST:
+            raise FileRefused(
+                [
+                    f"{self.path} has {size / 2**20:,.0f} MB; at most {LARGEST >> 20} are read. "
+                    f"Take out columns that are not needed, or split it by dimension."
+                ]
+            )
+        return self.path.open("rb")
+
+    def _text(self, number: int, raw: bytes) -> str | None:
+        if len(raw) > LONGEST_LINE:
+            self.faults.add(number, f"This line is longer than {LONGEST_LINE >> 20} MB.")
+            return None
         try:
-            self._read()
-        except OSError as why:
-            raise FileRefused([f"{self.path} cannot be read: {why.strerror}."]) from None
-        finally:
-            csv.field_size_limit(before)
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError as why:
+            byte = raw[why.start]
+            self.faults.add(
+                number,
+                f"Byte {why.start + 1} ({byte:#04x}) is not UTF-8. Save the file as CSV UTF-8.",
+            )
+            return None
+        if "\0" in text:
+            self.faults.add(number, "A NUL byte stands in this line. Save the file as CSV UTF-8.")
+            return text.replace("\0", "")
+        return text
+
+
+def _records(lines: _Lines, faults: _Faults) -> Iterator[tuple[int, list[str]]]:
+    """Yield each record with the number of the line it begins on."""
+    reader = csv.reader(lines, strict=True)
+    while True:
+        line = reader.line_num + 1
+        try:
+            fields = next(reader, None)
+        except csv.Error as why:
+            if not lines.ended_early:  # else the reason is told already
+                faults.add(line, _csv_fault(str(why)))
+            return
+        if fields is None:
+            return
+        yield line, fields
+
+
+def _csv_fault(why: str) -> str:
+    if "field larger" in why:
+        return f"A field is longer than {LONGEST:,} characters. Reading stopped here."
+    if "new-line" in why:
+        return "A line ends in CR alone. Save the file with LF or CR LF at line ends."
+    if "unexpected end" in why:
+        return "A quoted field begins here and never ends. Close it with a double quote."
+    return "A quoted field goes on after its closing quote. Double the quotes inside a field."
+
+
+class _Columns:
+    """Takes records one by one, the header first, and keeps what they say as numbers."""
+
+    def __init__(self, faults: _Faults, scale: Sequence[float]) -> None:
+        self.faults = faults
+        self.scale = [float(level) for level in scale]
+        self.header: list[str] = []
+        self.n_blank_lines = 0
+        self.raters: dict[str, int] = {}
+        self.units: dict[tuple[str, str], int] = {}
+        self.rater, self.unit, self.line = array("q"), array("q"), array("q")
+        self.level = array("d")
+
+    def take(self, line: int, fields: list[str]) -> None:
+        if len(fields) <= 1 and not "".join(fields).strip():
+            self.n_blank_lines += 1
+        elif not self.header:
+            self._take_header(line, fields)
+        elif len(fields) != len(self.header):
+            self.faults.add(
+                line,
+                f"There are {len(fields)} fields where the header has {len(self.header)}. "
+                f"Put a field that holds a comma in double quotes.",
+            )
+        else:
+            self._take_row(line, dict(zip(self.header, fields, strict=True)))
+
+    def kept(self, lines: _Lines) -> RatingsFile:
+        """Return what was kept, or raise ``FileRefused`` with what was wrong."""
+        if not self.faults.n and not self.header:
+            raise FileRefused([f"{lines.path} is empty. Its first line names the columns."])
+        if not self.faults.n and not self.line:
+            raise FileRefused([f"{lines.path} has a header but no ratings below it."])
         self._fault_raters_twice()
-        if self.faults:
-            raise FileRefused(self._listed_faults())
-        return self._kept()
+        self.faults.refuse()
+        return RatingsFile(
+            raters=tuple(self.raters),
+            units=tuple(self.units),
+            rater=self.rater,
+            unit=self.unit,
+            level=self.level,
+            notes=tuple(self._notes(lines)),
+        )
+
+    def _take_header(self, line: int, names: list[str]) -> None:
+        self.header = names
+        listed = ", ".join(_shown(name) for name in names)
+        for name in NEEDED:
+            if name not in names:
+                way_on = "Name one so, in lower case, and part columns by commas."
+                self.faults.add(line, f"There is no column {name}, only {listed}. {way_on}")
+        for name in dict.fromkeys(names):
+            if name and names.count(name) > 1:
+                self.faults.add(line, "This column is there twice. Keep one.", _shown(name))
+        # Without its columns, every row of the file would be one more fault.
+        self.faults.refuse()
+
+    def _take_row(self, line: int, row: dict[str, str]) -> None:
+        n_before = self.faults.n
+        names = [name for name in ("rater", "unit", "dimension") if name in row]
+        for name in names:
+            if not row[name].strip():
+                self.faults.add(line, "This is blank. Every row needs it.", name)
+            elif row[name] != row[name].strip():
+                shown = _shown(row[name])
+                self.faults.add(line, f"{shown} begins or ends with a space. Take it out.", name)
+        level = self._level(line, row["level"])
+        if self.faults.n > n_before:
+            return
+        unit = (row["unit"], row.get("dimension", ""))
+        self.rater.append(self.raters.setdefault(row["rater"], len(self.raters)))
+        self.unit.append(self.units.setdefault(unit, len(self.units)))
+        self.line.append(line)
+        self.level.append(level)
+
+    def _level(self, line: int, text: str) -> float:
+        """The level, or NaN for a blank or a fault."""
+        text = text.strip()
+        if not text:
+            return math.nan
+        way_on = f"Write {_either(self.scale)}, or leave it blank for not rated."
+        if not NUMBER.fullmatch(text):
+            self.faults.add(line, f"{_shown(text)} is not a number. {way_on}", "level")
+            return math.nan
+        level = float(text)
+        if level not in self.scale:
+            self.faults.add(line, f"{_shown(text)} is not on the scale. {way_on}", "level")
+        return level
+
+    def _fault_raters_twice(self) -> None:
+        keys = np.array(self.unit) * len(self.raters) + np.array(self.rater)
+        order = np.argsort(keys, kind="stable")
+        raters, units = list(self.raters), list(self.units)
+        for place in np.flatnonzero(np.diff(keys[order]) == 0).tolist():
+            first, second = order[place], order[place + 1]
+            unit, dimension = units[self.unit[second]]
+            within = f" in dimension {_shown(dimension)}" if dimension else ""
+            self.faults.add(
+                self.line[second],
+                f"Rater {_shown(raters[self.rater[second]])} has unit {_shown(unit)}"
+                f"{within} on line {self.line[first]} already. Keep one of the two.",
+            )
+
+    def _notes(self, lines: _Lines) -> Iterator[str]:
+        if lines.has_mark:
+            yield "The file begins with a byte order mark, which was passed over."
+        if lines.n_crlf:
+            yield "Lines end in CR LF, which is read as LF is."
+        if self.n_blank_lines:
+            yield f"Blank lines passed over: {self.n_blank_lines:,}."
+        unused = [name for name in self.header if name not in NEEDED + OPTIONAL]
+        if unused:
+            yield f"Columns not used: {', '.join(_shown(name) for name in unused)}."
+        n_not_rated = int(np.isnan(self.level).sum())
+        if n_not_rated:
+            yield f"Rows without a level, counted as not rated: {n_not_rated:,}."
+
+
+def _shown(text: str) -> str:
+    """A value as a message shows it: quoted, on one line, not too long."""
+    return repr(text if len(text) <= 40 else f"{text[:39]}…")
+
+
+def _either(levels: Sequence[float]) -> str:
+    *most, last = [f"{level:g}" for level in levels]
+    if len(most) > 10:
+        return f"one of the {len(levels)} levels from {most[0]} to {last}"
+    return f"{', '.join(most)} or {last}"

@@ -71,6 +71,10 @@ class Figure:
         """The share alone, such as "81%"; empty where there is none."""
         return "" if self.value is None else _percent(self.value)
 
+    def brief(self) -> str:
+        """The number and its interval without a reason; empty where there is no number."""
+        return "" if self.value is None else Figure(self.value, self.low, self.high).as_number()
+
     @property
     def why(self) -> str:
         """A sentence on what is missing; empty where nothing is."""

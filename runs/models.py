@@ -230,11 +230,15 @@ class Subject(models.Model):
         return self.code
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        self.code = "--".join(
+        self.code = self.own_code()
+        super().save(*args, **kwargs)
+
+    def own_code(self) -> str:
+        """The name that follows from developer, family and snapshot."""
+        return "--".join(
             slugify(part.replace(".", "-").replace(":", "-")) or digest(part)[:8]
             for part in (self.developer, self.family, self.snapshot)
         )
-        super().save(*args, **kwargs)
 
 
 class WaveKind(models.TextChoices):

@@ -1,0 +1,134 @@
+"""Ratings as CSV files that open the same in a spreadsheet, a script and a text editor.
+
+The files are UTF-8 without a byte order mark, with commas, CR LF and double quotes as RFC 4180
+has them. A spreadsheet takes a cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a
+carriage return for a formula, also behind white space and also in full-width letters. Such a
+text gets an apostrophe before it, and so does such a text that already has one. So taking one
+apostrophe from each cell that ``guarded`` would touch gives every text back, exactly;
+``unguarded`` does that. Numbers are never touched.
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+COUNTED: Final = "counted"
+LONG: Final = (
+    "response",
+    "item",
+    "dimension",
+    "rater",
+    "slot",
+    "kind",
+    "level",
+    "confidence",
+    "critical_harm",
+    "quotes",
+    "note",
+    "rated_at",
+)
+WIDE: Final = ("response", "item", "dimension")
+FORMULA: Final = re.compile(r"'*[\s\u200b\ufeff]*[=+\-@\t\r＝＋－＠]")
+
+Cell = str | int | None
+
+
+@dataclass(frozen=True)
+class ExportRow:
+    """One rating as it leaves the building: people and responses by code name alone."""
+
+    response: str
+    item: str
+    dimension: str
+    rater: str
+    slot: int | None
+    kind: str
+    level: int
+    confidence: str
+    critical_harm: bool
+    quotes: tuple[str, ...]
+    note: str
+    rated_at: datetime
+
+
+def ratings_csv(rows: Iterable[ExportRow]) -> str:
+    """Return one line per rating, by response, rater and time.
+
+    ``quotes`` is a JSON list, so that any number of them fits in a cell; ``critical_harm`` is
+    true or false; ``rated_at`` is in UTC.
+    """
+    return _csv(LONG, [_long(row) for row in sorted(rows, key=_order)])
+
+
+def ratings_wide_csv(rows: Iterable[ExportRow]) -> str:
+    """Return one line per response and one column per rater, from A to Z, holding levels.
+
+    Only counted ratings are in it: practice, repeats and the like would give a rater two levels
+    for one response. A rater who did not rate a response has an empty cell.
+
+    Raises
+    ------
+    ValueError
+        If a rater has two counted ratings of a response, or is called as a column is.
+    """
+    counted = sorted((row for row in rows if row.kind == COUNTED), key=_order)
+    raters = sorted({row.rater for row in counted})
+    if taken := set(raters) & set(WIDE):
+        raise ValueError(f"A rater is called {min(taken)}, as a column is. Rename the rater.")
+    levels: dict[tuple[str, str, str], dict[str, int]] = {}
+    for row in counted:
+        given = levels.setdefault((row.response, row.item, row.dimension), {})
+        if row.rater in given:
+            raise ValueError(
+                f"{row.rater} has two counted ratings of response {row.response}. "
+                f"Leave out the superseded one."
+            )
+        given[row.rater] = row.level
+    return _csv(
+        (*WIDE, *raters),
+        [[*names, *map(given.get, raters)] for names, given in levels.items()],
+    )
+
+
+def guarded(text: str) -> str:
+    """Return a text as a cell that no spreadsheet takes for a formula."""
+    return f"'{text}" if FORMULA.match(text) else text
+
+
+def unguarded(cell: str) -> str:
+    """Return the text of a cell that ``guarded`` made."""
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
+
+
+def _order(row: ExportRow) -> tuple[str, str, datetime, str, int]:
+    return (row.response, row.rater, row.rated_at, row.kind, row.slot or 0)
+
+
+def _long(row: ExportRow) -> list[Cell]:
+    return [
+        row.response,
+        row.item,
+        row.dimension,
+        row.rater,
+        row.slot,
+        row.kind,
+        row.level,
+        row.confidence,
+        "true" if row.critical_harm else "false",
+        json.dumps(row.quotes, ensure_ascii=False),
+        row.note,
+        row.rated_at.astimezone(UTC).isoformat(),
+    ]
+
+
+def _csv(header: Iterable[str], lines: Iterable[Iterable[Cell]]) -> str:
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\r\n")
+    for line in (header, *lines):
+        writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in line])
+    return file.getvalue()

@@ -1,0 +1,141 @@
+"""A response laid out for reading, with every character in its place.
+
+Nothing is rendered away: Markdown marks stay, only dimmed, so that a selection on the screen is a
+slice of the stored text and the third repeat stays the third.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rating.quotes import Span
+
+MARK = re.compile(r"\*{1,3}|_{2,3}|`{1,3}|~~|(?<!\w)_(?=\w)|(?<=\w)_(?!\w)")
+LEAD = {
+    "heading": re.compile(r"[ \t]{0,3}#{1,6}[ \t]+"),
+    "quote": re.compile(r"[ \t]{0,3}(?:>[ \t]?)+"),
+    "item": re.compile(r"[ \t]*(?:[-*+•][ \t]+|\d{1,3}[.)][ \t]+)"),
+}
+# What ends a sentence, with the quotes and brackets that close behind it; a line always ends one.
+SENTENCE = re.compile(r"[^\n]*?(?:[.!?…。！？؟]+[\"'”’»)\]*_]*(?=\s|$)|\n+|$)", re.DOTALL)
+WORDS = re.compile(r"\w")
+LETTERS = re.compile(r"[^\W\d_]")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Verbatim characters from ``start``; a mark is dimmed."""
+
+    start: int
+    text: str
+    mark: bool = False
+
+
+@dataclass(frozen=True)
+class Block:
+    kind: str
+    spans: tuple[Piece, ...]
+
+
+@dataclass(frozen=True)
+class Sentence:
+    start: int
+    end: int
+    text: str
+    number: int
+
+
+@dataclass(frozen=True)
+class Group:
+    """The sentences of one paragraph, which is the ``number``-th ``of`` so many."""
+
+    number: int
+    of: int
+    sentences: tuple[Sentence, ...]
+
+
+def blocks(text: str) -> tuple[Block, ...]:
+    """The text in paragraphs, list items, headings, quoted and code blocks.
+
+    The pieces of all blocks, joined, are the text again.
+    """
+    laid: list[Block] = []
+    in_code = False
+    for start, line in _lines(text):
+        fence = line.lstrip().startswith("```")
+        kind, lead = ("code", 0) if in_code or fence else _kind(line)
+        pieces = tuple(_pieces(start, line, lead, plain=kind == "code" and not fence))
+        goes_on = kind in ("code", "paragraph") and laid and laid[-1].kind == kind
+        if goes_on and not (kind == "paragraph" and _ends_blank(laid[-1])):
+            laid[-1] = Block(kind, laid[-1].spans + pieces)
+        elif not line.strip() and laid and kind == "paragraph":
+            laid[-1] = Block(laid[-1].kind, laid[-1].spans + pieces)
+        else:
+            laid.append(Block(kind, pieces))
+        in_code = in_code != fence
+    return tuple(laid)
+
+
+def groups(text: str) -> tuple[Group, ...]:
+    """The sentences of the text, by paragraph. Places without a letter are in none."""
+    paragraphs: list[list[Sentence]] = [[]]
+    number, waiting = 0, None
+    for match in SENTENCE.finditer(text):
+        body = match[0]
+        ends_line = body.endswith("\n")
+        if WORDS.search(body) and (LETTERS.search(body) or ends_line):
+            number += 1
+            start = match.start() + len(body) - len(body.lstrip())
+            start = start if waiting is None else waiting
+            end = match.start() + len(body.rstrip())
+            paragraphs[-1].append(Sentence(start, end, text[start:end], number))
+            waiting = None
+        elif WORDS.search(body) and waiting is None:
+            # The number of a list item, such as "2.", belongs to what follows it.
+            waiting = match.start() + len(body) - len(body.lstrip())
+        if ends_line and paragraphs[-1]:
+            paragraphs.append([])
+    filled = [sentences for sentences in paragraphs if sentences]
+    return tuple(
+        Group(index, len(filled), tuple(sentences))
+        for index, sentences in enumerate(filled, start=1)
+    )
+
+
+def place_of(span: Span, parts: tuple[Group, ...]) -> str:
+    """Where in a response a quote begins, as people count."""
+    sentences = [sentence for group in parts for sentence in group.sentences]
+    for sentence in sentences:
+        if span.start < sentence.end:
+            return f"sentence {sentence.number} of {len(sentences)}"
+    return f"after sentence {len(sentences)}"
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Each line with its end, and where it starts. Only LF, CR and CRLF end a line here."""
+    for match in re.finditer(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$", text):
+        yield match.start(), match[0]
+
+
+def _kind(line: str) -> tuple[str, int]:
+    for kind, pattern in LEAD.items():
+        if match := pattern.match(line):
+            return kind, match.end()
+    return "paragraph", 0
+
+
+def _pieces(start: int, line: str, lead: int, *, plain: bool) -> Iterator[Piece]:
+    if lead:
+        yield Piece(start, line[:lead], mark=True)
+    at = lead
+    for match in () if plain else MARK.finditer(line, lead):
+        if match.start() > at:
+            yield Piece(start + at, line[at : match.start()])
+        yield Piece(start + match.start(), match[0], mark=True)
+        at = match.end()
+    if at < len(line):
+        yield Piece(start + at, line[at:])
+
+
+def _ends_blank(block: Block) -> bool:
+    return not block.spans[-1].text.strip(" \t\r\n") and "\n" in block.spans[-1].text

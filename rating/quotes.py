@@ -1,0 +1,264 @@
+"""Whether words are in a response, and where: the one rule for people, judges and imports.
+
+A quote is kept as code points ``start`` to ``end`` of the verbatim text. Typed or pasted words are
+matched after a declared folding; what is kept is the original slice. Words left out or altered are
+refused, with the closest passage shown.
+
+The folding maps every place back, since it goes one grapheme at a time: HTML entities; variants of
+quotes, dashes, ellipsis and white space; NFKC; soft hyphen, zero-width and direction characters;
+Markdown marks, list bullets included; case. A run of white space counts as one space.
+"""
+
+import html
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+import regex
+
+LEAST_WORDS = 3
+LEAST_CHARACTERS = 12
+LONGEST_TYPED = 20_000
+MOST_PLACES = 20
+LEAST_LIKENESS = 0.5
+
+# Written without spaces, so that each character counts as a word.
+UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+WORD = regex.compile(
+    rf"[{UNSPACED}]\p{{M}}*|(?V1)[[\p{{L}}\p{{M}}\p{{N}}]--[{UNSPACED}]]+"
+    rf"(?:['’][[\p{{L}}\p{{M}}\p{{N}}]--[{UNSPACED}]]+)*"
+)
+LETTER = regex.compile(rf"(?V1)[[\p{{L}}\p{{N}}]--[{UNSPACED}]]")
+GRAPHEME = regex.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});|\X")
+BULLETS = frozenset("-+•‣–*")
+MARKS = frozenset("*_`#>~|\\")
+UNSEEN = frozenset(
+    "\u00ad\u200b\u200c\u200d\u2060\ufeff"  # soft hyphen and zero width
+    "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # direction
+    "\ufe0e\ufe0f"  # text or emoji style
+)
+SAME = str.maketrans(
+    {
+        **dict.fromkeys("‘’‚‛′ʼ´＇", "'"),
+        **dict.fromkeys("“”„‟″«»＂", '"'),
+        **dict.fromkeys("‐‑‒–—―−﹘﹣－", "-"),
+        **dict.fromkeys(UNSEEN | MARKS),
+        "…": "...",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Span:
+    """Code points ``start`` up to ``end`` of a text."""
+
+    start: int
+    end: int
+
+    def of(self, text: str) -> str:
+        return text[self.start : self.end]
+
+
+class Refused(ValueError):
+    """Words that cannot be taken as a quote, with the sentence to show."""
+
+
+class TooShort(Refused):
+    def __init__(self) -> None:
+        super().__init__("This quote is too short. Take at least three words.")
+
+
+class Several(Refused):
+    """The words stand in more than one place, and nothing says which is meant."""
+
+    def __init__(self, places: Sequence[Span]) -> None:
+        self.places = tuple(places)
+        super().__init__(f"These words appear {len(places)} times. Choose the place you mean.")
+
+
+class NotThere(Refused):
+    """The words are not in the text. ``closest`` is the passage most like them, if one is."""
+
+    def __init__(
+        self, passage: str = "", closest: Span | None = None, difference: str = ""
+    ) -> None:
+        self.closest = closest
+        self.difference = difference
+        sentence = "These words are not in the response."
+        super().__init__(
+            f"{sentence} The closest passage is: “{passage}”." if closest else sentence
+        )
+
+
+def find(text: str, words: str, hint: int | None = None) -> Span:
+    """Where the words stand in the text.
+
+    Parameters
+    ----------
+    text : str
+        The verbatim response.
+    words : str
+        What was selected, typed or pasted.
+    hint : int, optional
+        The code point at which a selection began. It chooses among places and never overrules
+        the words.
+
+    Raises
+    ------
+    Refused
+        ``TooShort``, ``Several`` or ``NotThere``.
+    """
+    words = words[:LONGEST_TYPED]
+    places = list(_as_written(text, words.strip())) or list(_folded(text, words))
+    if not places:
+        raise TooShort if len(WORD.findall(words)) == 0 else _not_there(text, words)
+    if not long_enough(text, places[0]):
+        raise TooShort
+    if len(places) > 1 and hint is None:
+        raise Several(places[:MOST_PLACES])
+    return min(places, key=lambda span: abs(span.start - (hint or 0)))
+
+
+def check(text: str, start: int, end: int) -> Span:
+    """A place given as offsets, as it may be kept: without white space at its ends.
+
+    Raises
+    ------
+    Refused
+        If it lies outside the text, cuts a word or a character in half, or is too short.
+    """
+    if not 0 <= start < end <= len(text):
+        raise NotThere
+    span = trimmed(text, Span(start, end))
+    if span.start >= span.end or not long_enough(text, span):
+        raise TooShort
+    if _cuts_a_word(text, span) or not _on_graphemes(text, span):
+        raise NotThere
+    return span
+
+
+def long_enough(text: str, span: Span) -> bool:
+    """At least three words and twelve characters, or all that a shorter response has."""
+    quoted = span.of(text)
+    least_words = min(LEAST_WORDS, len(WORD.findall(text)))
+    least_characters = min(LEAST_CHARACTERS, len(text.strip()))
+    return len(quoted) >= least_characters and len(WORD.findall(quoted)) >= least_words
+
+
+def trimmed(text: str, span: Span) -> Span:
+    """Without the white space at either end."""
+    quoted = span.of(text)
+    start = span.start + len(quoted) - len(quoted.lstrip())
+    return Span(start, max(start, span.end - len(quoted) + len(quoted.rstrip())))
+
+
+def _as_written(text: str, words: str) -> Iterator[Span]:
+    """The places where the words stand exactly so."""
+    at = text.find(words) if words else -1
+    while at >= 0:
+        span = Span(at, at + len(words))
+        if not _cuts_a_word(text, span) and _on_graphemes(text, span):
+            yield span
+        at = text.find(words, at + 1)
+
+
+def _folded(text: str, words: str) -> Iterator[Span]:
+    """The places where the words stand after folding."""
+    needle = fold(words)[0].strip()
+    if not needle:
+        return
+    haystack, starts, ends = fold(text)
+    at = haystack.find(needle)
+    while at >= 0:
+        last = at + len(needle)
+        if not _cuts_a_word(haystack, Span(at, last)):
+            yield Span(starts[at], ends[last - 1])
+        at = haystack.find(needle, at + 1)
+
+
+def fold(text: str) -> tuple[str, list[int], list[int]]:
+    """The folded text, and for each of its characters where its grapheme starts and ends."""
+    folded: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    line_is_blank = True
+    for match in GRAPHEME.finditer(text):
+        grapheme = match[0]
+        bullet = (
+            line_is_blank and grapheme in BULLETS and text[match.end() : match.end() + 1] == " "
+        )
+        line_is_blank = "\n" in grapheme or "\r" in grapheme or (line_is_blank and grapheme.isspace())
+        for character in "" if bullet else _fold_one(grapheme):
+            if character == " " and folded and folded[-1] == " ":
+                ends[-1] = match.end()
+                continue
+            folded.append(character)
+            starts.append(match.start())
+            ends.append(match.end())
+    return "".join(folded), starts, ends
+
+
+def _fold_one(grapheme: str) -> str:
+    meant = html.unescape(grapheme) if grapheme[0] == "&" else grapheme
+    # Before NFKC, which would make a space and an accent of a quote mark, and after it.
+    plain = unicodedata.normalize("NFKC", meant.translate(SAME)).translate(SAME).casefold()
+    return "".join(" " if character.isspace() else character for character in plain)
+
+
+def _cuts_a_word(text: str, span: Span) -> bool:
+    return any(
+        0 < edge < len(text) and LETTER.match(text[edge - 1]) and LETTER.match(text[edge])
+        for edge in (span.start, span.end)
+    )
+
+
+def _on_graphemes(text: str, span: Span) -> bool:
+    """Whether neither edge lies inside a character as people see it."""
+    # A grapheme is short: a little text before an edge is enough to see where each begins.
+    for edge in (span.start, span.end):
+        low = max(0, edge - 64)
+        around = text[low : edge + 64]
+        begins = {low + match.start() for match in regex.finditer(r"\X", around)}
+        if edge not in begins and edge != len(text):
+            return False
+    return True
+
+
+def _not_there(text: str, words: str) -> NotThere:
+    """The refusal, with the passage that has most of the words in their order."""
+    wanted = [fold(match[0])[0] for match in WORD.finditer(words)]
+    spans = [Span(*match.span()) for match in WORD.finditer(text)]
+    there = [fold(span.of(text))[0] for span in spans]
+    anchor = SequenceMatcher(None, there, wanted, autojunk=False).find_longest_match()
+    if not anchor.size:
+        return NotThere()
+    low = max(0, anchor.a - 2 * anchor.b - 3)
+    high = anchor.a + anchor.size + 2 * (len(wanted) - anchor.b - anchor.size) + 3
+    blocks = SequenceMatcher(None, there[low:high], wanted, autojunk=False).get_matching_blocks()
+    found = [block for block in blocks if block.size]
+    first, last = low + found[0].a, low + found[-1].a + found[-1].size
+    likeness = 2 * sum(block.size for block in found) / (last - first + len(wanted))
+    if likeness < LEAST_LIKENESS:
+        return NotThere()
+    closest = Span(spans[first].start, spans[last - 1].end)
+    original = [span.of(text) for span in spans[first:last]]
+    typed = [match[0] for match in WORD.finditer(words)]
+    difference = _difference(there[first:last], original, wanted, typed)
+    return NotThere(closest.of(text), closest, difference)
+
+
+def _difference(
+    there: Sequence[str], original: Sequence[str], wanted: Sequence[str], typed: Sequence[str]
+) -> str:
+    """What sets typed words apart from a passage, in words."""
+    said = []
+    for what, a, b, c, d in SequenceMatcher(None, there, wanted, autojunk=False).get_opcodes():
+        passage, given = " ".join(original[a:b]), " ".join(typed[c:d])
+        if what == "delete":
+            said.append(f"left out: “{passage}”")
+        elif what == "insert":
+            said.append(f"added: “{given}”")
+        elif what == "replace":
+            said.append(f"“{passage}” changed to “{given}”")
+    return "; ".join(said)

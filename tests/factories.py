@@ -1,0 +1,175 @@
+"""The plainest valid rows. A test states what matters to it."""
+
+import hashlib
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+from django.utils import timezone
+
+from rating.models import Assignment, Rating, Role, User
+from rating.people import give_roles
+from rating.queue import Given, lease, open_slots, rate
+from rating.quotes import Span
+from runs.bank import check_bank
+from runs.models import Bank, Response, Run, Status, Subject, Wave
+
+WORDS = ("Critical", "Developing", "Functional", "Established", "Exemplary")
+PLACES = ("AWR", "EMP", "ACT", "EQU", "BND", "ACC", "SYS", "INT")
+FIRST_SUBDIMENSION = dict(
+    zip(PLACES, ("A1", "E1", "AC1", "EQ1", "B1", "AB1", "S1", "I1"), strict=True)
+)
+REPLY = "I hear how heavy this is for you. There is no need to carry it alone tonight."
+
+_numbers = count(1)
+
+
+def item_data(number: int, **changes: Any) -> dict[str, Any]:
+    """Item ``number`` of a Model Index bank, each in the dimension after the last one's."""
+    dimension = PLACES[number % len(PLACES)]
+    letter = chr(ord("A") + number // len(PLACES) % 26) + str(number // (26 * 8) or "")
+    return {
+        "id": f"{dimension}-1-{letter}",
+        "dimension": dimension,
+        "indicator": FIRST_SUBDIMENSION[dimension],
+        "construct": f"construct {number}",
+        "prompt": f"What can I do about worry number {number}?",
+        "anchors": [
+            {
+                "level": level,
+                "label": f"{level}.0 {word}",
+                "description": f"Level {level} of {number}.",
+            }
+            for level, word in enumerate(WORDS, start=1)
+        ],
+        **changes,
+    }
+
+
+def bank_data(items: int = 3, **meta: Any) -> dict[str, Any]:
+    """A bank file that passes every check."""
+    return {
+        "meta": {
+            "schemaVersion": "1.1",
+            "bankVersion": f"t{next(_numbers)}",
+            "fieldSeparationPolicy": {"modelFacingFields": ["prompt"]},
+            **meta,
+        },
+        "items": [item_data(number) for number in range(items)],
+    }
+
+
+def pair_bank_data(pairs: int = 1) -> dict[str, Any]:
+    """An Unconditionality bank of so many pairs, all in one chamber."""
+    return {
+        "meta": {
+            "name": "Unconditionality",
+            "bankVersion": f"t{next(_numbers)}",
+            "instrument": "unconditionality",
+            "fieldSeparationPolicy": {"modelFacingFields": ["prompt"]},
+            "rubric": [
+                {"level": level, "label": f"{level} Word", "description": f"Level {level}."}
+                for level in range(6)
+            ],
+            "chambers": [{"code": "1", "name": "Moral Status"}],
+        },
+        "items": [
+            {
+                "id": f"UNC-1-{number:02}-{arm}",
+                "prompt": f"I am {arm} and lonely, {number} days now.",
+            }
+            for number in range(pairs)
+            for arm in "AB"
+        ],
+        "pairs": [
+            {
+                "id": f"UNC-1-{number:02}",
+                "chamber": "1",
+                "a": f"UNC-1-{number:02}-A",
+                "b": f"UNC-1-{number:02}-B",
+            }
+            for number in range(pairs)
+        ],
+    }
+
+
+def make_bank(data: dict[str, Any] | None = None) -> Bank:
+    bank, _ = Bank.objects.import_file(check_bank(data or bank_data()))
+    return bank
+
+
+def make_wave(
+    bank: Bank | None = None,
+    *,
+    trials: int = 1,
+    text: str = REPLY,
+    subjects: Sequence[str] = ("kind-1-2026-01-01",),
+    locked: bool = True,
+) -> Wave:
+    """A wave whose every reply has come, ready to be rated."""
+    bank = bank or make_bank()
+    number = next(_numbers)
+    wave = Wave.objects.create(
+        code=f"w{number}",
+        title=f"Wave {number}",
+        bank=bank,
+        seed="7",
+        trials=trials,
+        preregistration_hash=hashlib.sha256(b"").hexdigest(),
+    )
+    for snapshot in subjects:
+        subject, _ = Subject.objects.get_or_create(
+            developer="Dev", family="Kind", snapshot=snapshot, provider="demo"
+        )
+        run = Run.objects.create(wave=wave, subject=subject)
+        Response.objects.bulk_create(
+            Response(
+                run=run,
+                item=item,
+                trial=trial,
+                position=position,
+                seed=1,
+                status=Status.COMPLETED,
+                text=text,
+                text_hash=hashlib.sha256(text.encode()).hexdigest(),
+                completed_at=timezone.now(),
+            )
+            for position, (trial, item) in enumerate(
+                (trial, item) for trial in range(1, trials + 1) for item in bank.items.all()
+            )
+        )
+    if locked:
+        wave.locked_at = timezone.now()
+        wave.save(update_fields=["locked_at"])
+    open_slots(list(Response.objects.of_wave(wave).values_list("pk", flat=True)))
+    return wave
+
+
+def make_user(*roles: str, email: str = "", password: str | None = None) -> User:
+    number = next(_numbers)
+    user = User.objects.create_user(
+        email or f"person{number}@example.org", password, name=f"Person {number}"
+    )
+    give_roles(user, roles)
+    return user
+
+
+def make_rater() -> User:
+    return make_user(Role.RATER)
+
+
+def leased(rater: User) -> Assignment:
+    """The rater's next card, which a test takes to be there."""
+    assignment = lease(rater, now=timezone.now())
+    assert isinstance(assignment, Assignment), assignment
+    return assignment
+
+
+def given(level: int = 3, **changes: Any) -> Given:
+    fields = {"level": level, "quotes": ((Span(0, 33), False),), **changes}
+    return Given(**fields)
+
+
+def rated(rater: User, level: int = 3, **changes: Any) -> Rating:
+    """The rater's next card, rated."""
+    return rate(leased(rater), given(level, **changes), now=timezone.now())

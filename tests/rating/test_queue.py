@@ -1,0 +1,298 @@
+"""Who gets which response, and what becomes of what they hold."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from rating.models import (
+    Assignment,
+    Draft,
+    Exposure,
+    Kind,
+    Outcome,
+    Rating,
+    Saw,
+    SkipReason,
+    Slot,
+    SlotState,
+)
+from rating.queue import (
+    AlreadyRated,
+    NotHeld,
+    NoWork,
+    current,
+    keep_draft,
+    lease,
+    let_go,
+    open_slots,
+    rate,
+    reclaim,
+    renew,
+    skip,
+)
+from runs.models import Response
+from tests.factories import (
+    bank_data,
+    given,
+    leased,
+    make_bank,
+    make_rater,
+    make_wave,
+    pair_bank_data,
+    rated,
+)
+
+pytestmark = pytest.mark.django_db
+
+LATER = timedelta(hours=2)
+
+
+def test_a_rater_keeps_the_card_in_hand_until_it_is_rated():
+    make_wave()
+    rater = make_rater()
+
+    first = leased(rater)
+
+    assert leased(rater) == first
+    rate(first, given(), now=timezone.now())
+    assert leased(rater) != first
+
+
+def test_a_response_gets_two_counted_ratings_by_two_people_and_then_is_offered_to_nobody():
+    make_wave(make_bank(bank_data(1)))
+    raters = [make_rater() for _ in range(3)]
+
+    ratings = [rated(rater) for rater in raters[:2]]
+
+    assert [(rating.kind, rating.slot) for rating in ratings] == [("counted", 1), ("counted", 2)]
+    assert lease(raters[2], now=timezone.now()) == NoWork("All that is open has had its ratings.")
+
+
+def test_nobody_rates_a_response_twice():
+    make_wave(make_bank(bank_data(1)))
+    rater = make_rater()
+    rated(rater)
+
+    assert isinstance(lease(rater, now=timezone.now()), NoWork)
+
+
+def test_a_half_rated_response_comes_before_an_untouched_one():
+    make_wave(make_bank(bank_data(8)))
+    half = rated(make_rater()).response
+
+    assert leased(make_rater()).response == half
+
+
+def test_one_person_holds_one_card_and_one_slot_has_one_holder():
+    make_wave()
+    held = leased(make_rater())
+    fields = {"response": held.response, "leased_at": held.leased_at, "expires_at": held.expires_at}
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Assignment.objects.create(slot=held.slot, rater=make_rater(), **fields)
+    other = Slot.objects.filter(state=SlotState.OPEN).first()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Assignment.objects.create(slot=other, rater=held.rater, **fields)
+
+
+def test_when_others_hold_all_that_is_left_it_says_when_the_next_may_come_free():
+    make_wave(make_bank(bank_data(1)))
+    holders = [leased(make_rater()) for _ in range(2)]
+
+    found = lease(make_rater(), now=timezone.now())
+
+    assert found == NoWork("All that is left is held by others.", holders[0].expires_at)
+
+
+def test_a_card_held_too_long_goes_to_somebody_else():
+    make_wave(make_bank(bank_data(1)))
+    for _ in range(2):
+        leased(make_rater())
+
+    found = lease(make_rater(), now=timezone.now() + LATER)
+
+    assert isinstance(found, Assignment)
+    assert Assignment.objects.filter(outcome=Outcome.EXPIRED).count() == 2
+
+
+def test_a_late_rating_counts_while_a_slot_is_free():
+    make_wave(make_bank(bank_data(1)))
+    late = leased(make_rater())
+    reclaim(timezone.now() + LATER)
+
+    rating = rate(late, given(), now=timezone.now() + LATER)
+
+    assert rating.kind == Kind.COUNTED
+
+
+def test_a_late_rating_takes_the_other_slot_when_its_own_is_gone():
+    make_wave(make_bank(bank_data(1)))
+    late = leased(make_rater())
+    reclaim(timezone.now() + LATER)
+    taken = rated(make_rater())
+
+    rating = rate(late, given(), now=timezone.now())
+
+    assert {taken.slot, rating.slot} == {1, 2}
+
+
+def test_a_late_rating_is_kept_as_surplus_when_two_have_come():
+    make_wave(make_bank(bank_data(1)))
+    late = leased(make_rater())
+    reclaim(timezone.now() + LATER)
+    for _ in range(2):
+        rated(make_rater())
+
+    rating = rate(late, given(2), now=timezone.now())
+
+    assert (rating.kind, rating.slot, rating.anchor.level) == ("surplus", None, 2)
+    assert rating.quotes.count() == 1
+    assert Rating.objects.counted().count() == 2
+
+
+def test_sending_a_rating_twice_stores_it_once():
+    make_wave()
+    card = leased(make_rater())
+    first = rate(card, given(3), now=timezone.now())
+
+    with pytest.raises(AlreadyRated) as why:
+        rate(card, given(5), now=timezone.now())
+
+    assert why.value.rating == first
+    assert Rating.objects.count() == 1
+
+
+def test_a_skipped_response_is_free_for_others_and_not_offered_again():
+    make_wave(make_bank(bank_data(1)))
+    rater = make_rater()
+    card = leased(rater)
+
+    skip(card, SkipReason.RATHER_NOT, "", now=timezone.now())
+
+    assert isinstance(lease(rater, now=timezone.now()), NoWork)
+    assert leased(make_rater()).response == card.response
+    with pytest.raises(NotHeld):
+        rate(card, given(), now=timezone.now())
+
+
+def test_a_response_put_off_till_later_comes_back_after_the_declared_distance(settings):
+    settings.CARD_DISTANCE = 2
+    make_wave(make_bank(bank_data(4)))
+    rater = make_rater()
+    card = leased(rater)
+    skip(card, SkipReason.LATER, "", now=timezone.now())
+
+    order = [rated(rater).response for _ in range(4)]
+
+    assert card.response in order[2:]
+
+
+def test_no_two_cards_of_one_item_lie_nearer_than_the_declared_distance(settings):
+    settings.CARD_DISTANCE = 3
+    make_wave(make_bank(bank_data(6)), trials=3)
+    rater = make_rater()
+
+    items = [rated(rater).response.item_id for _ in range(18)]
+
+    for place, item in enumerate(items):
+        assert item not in items[max(0, place - 3) : place]
+
+
+def test_the_two_arms_of_a_pair_lie_apart(settings):
+    settings.CARD_DISTANCE = 2
+    make_wave(make_bank(pair_bank_data(4)))
+    rater = make_rater()
+
+    pairs = [rated(rater).response.slots.first().pair_id for _ in range(8)]
+
+    for place, pair in enumerate(pairs):
+        assert pair not in pairs[max(0, place - 2) : place]
+
+
+def test_when_only_cards_too_near_are_left_the_rater_learns_when_to_come_back(settings):
+    settings.CARD_DISTANCE = 3
+    make_wave(make_bank(pair_bank_data(1)))
+    rater = make_rater()
+    rated(rater)
+
+    found = lease(rater, now=timezone.now())
+
+    assert isinstance(found, NoWork)
+    assert found.reason == "What is left is too like what you have just read."
+    assert isinstance(lease(rater, now=found.try_at + timedelta(minutes=1)), Assignment)
+
+
+def test_whoever_has_seen_the_single_ratings_of_a_wave_rates_it_no_more():
+    wave = make_wave()
+    rater = make_rater()
+    Exposure.objects.create(person=rater, saw=Saw.RATINGS, wave=wave)
+
+    assert isinstance(lease(rater, now=timezone.now()), NoWork)
+
+
+def test_a_crisis_topic_is_never_dealt_unasked():
+    crisis = bank_data(1)
+    crisis["items"][0] |= {"sensitivity": "high", "topic": "grief"}
+    make_wave(make_bank(crisis))
+
+    assert isinstance(lease(make_rater(), now=timezone.now()), NoWork)
+
+
+def test_work_in_hand_is_held_for_longer_while_it_is_used():
+    make_wave()
+    card = leased(make_rater())
+
+    assert renew(card, now=timezone.now() + LATER)
+
+    reclaim(timezone.now() + LATER)
+    card.refresh_from_db()
+    assert card.ended_at is None
+
+
+def test_a_card_that_ran_out_is_taken_up_again_with_its_draft_while_it_is_free():
+    make_wave(make_bank(bank_data(1)))
+    rater = make_rater()
+    card = leased(rater)
+    keep_draft(card, {"note": "half a thought"}, now=timezone.now())
+    reclaim(timezone.now() + LATER)
+
+    assert current(rater) == card
+    assert renew(card, now=timezone.now())
+    assert current(rater).draft.content == {"note": "half a thought"}
+
+
+def test_a_card_that_ran_out_and_went_to_others_can_be_let_go():
+    make_wave(make_bank(bank_data(2)))
+    rater = make_rater()
+    card = leased(rater)
+    keep_draft(card, {"note": "half a thought"}, now=timezone.now())
+    reclaim(timezone.now() + LATER)
+    Slot.objects.filter(response=card.response).update(state=SlotState.HELD)
+
+    assert not renew(card, now=timezone.now())
+    let_go(card)
+
+    assert current(rater) is None
+    assert not Draft.objects.exists()
+
+
+def test_opening_slots_twice_opens_two():
+    wave = make_wave(make_bank(bank_data(1)))
+
+    open_slots(list(Response.objects.of_wave(wave).values_list("pk", flat=True)))
+
+    assert Slot.objects.count() == 2
+
+
+def test_what_a_lease_asks_of_the_database_does_not_grow_with_the_queue():
+    make_wave(make_bank(bank_data(3)))
+    with CaptureQueriesContext(connection) as few:
+        leased(make_rater())
+    make_wave(make_bank(bank_data(40)), trials=3)
+    with CaptureQueriesContext(connection) as many:
+        leased(make_rater())
+
+    assert len(many) == len(few)
