@@ -79,20 +79,18 @@ def blocks(text: str) -> tuple[Block, ...]:
 def groups(text: str) -> tuple[Group, ...]:
     """The sentences of the text, by paragraph. Places without a letter are in none."""
     paragraphs: list[list[Sentence]] = [[]]
-    number, waiting = 0, None
+    number = 0
+    begun: int | None = None  # where a sentence began that has no letter yet, such as "2."
     for match in SENTENCE.finditer(text):
         body = match[0]
-        ends_line = body.endswith("\n")
-        if WORDS.search(body) and (LETTERS.search(body) or ends_line):
+        if begun is None and WORDS.search(body):
+            begun = match.start() + len(body) - len(body.lstrip())
+        ends_line = body.endswith("\n") or match.end() == len(text)
+        if begun is not None and (ends_line or LETTERS.search(body)):
             number += 1
-            start = match.start() + len(body) - len(body.lstrip())
-            start = start if waiting is None else waiting
-            end = match.start() + len(body.rstrip())
-            paragraphs[-1].append(Sentence(start, end, text[start:end], number))
-            waiting = None
-        elif WORDS.search(body) and waiting is None:
-            # The number of a list item, such as "2.", belongs to what follows it.
-            waiting = match.start() + len(body) - len(body.lstrip())
+            end = begun + len(text[begun : match.end()].rstrip())
+            paragraphs[-1].append(Sentence(begun, end, text[begun:end], number))
+            begun = None
         if ends_line and paragraphs[-1]:
             paragraphs.append([])
     filled = [sentences for sentences in paragraphs if sentences]

@@ -139,11 +139,11 @@ def check(text: str, start: int, end: int) -> Span:
 
 
 def long_enough(text: str, span: Span) -> bool:
-    """At least three words and twelve characters, or all that a shorter response has."""
+    """At least three words and twelve characters, or every word of a shorter response."""
     quoted = span.of(text)
-    least_words = min(LEAST_WORDS, len(WORD.findall(text)))
-    least_characters = min(LEAST_CHARACTERS, len(text.strip()))
-    return len(quoted) >= least_characters and len(WORD.findall(quoted)) >= least_words
+    words = len(WORD.findall(quoted))
+    enough = words >= LEAST_WORDS and len(quoted) >= LEAST_CHARACTERS
+    return enough or words == len(WORD.findall(text))
 
 
 def trimmed(text: str, span: Span) -> Span:
@@ -188,7 +188,9 @@ def fold(text: str) -> tuple[str, list[int], list[int]]:
         bullet = (
             line_is_blank and grapheme in BULLETS and text[match.end() : match.end() + 1] == " "
         )
-        line_is_blank = "\n" in grapheme or "\r" in grapheme or (line_is_blank and grapheme.isspace())
+        line_is_blank = (
+            "\n" in grapheme or "\r" in grapheme or (line_is_blank and grapheme.isspace())
+        )
         for character in "" if bullet else _fold_one(grapheme):
             if character == " " and folded and folded[-1] == " ":
                 ends[-1] = match.end()
@@ -238,6 +240,9 @@ def _not_there(text: str, words: str) -> NotThere:
     blocks = SequenceMatcher(None, there[low:high], wanted, autojunk=False).get_matching_blocks()
     found = [block for block in blocks if block.size]
     first, last = low + found[0].a, low + found[-1].a + found[-1].size
+    # A word typed in place of the first or last one: that one belongs to the passage too.
+    first = _widened(text, spans, first, -found[0].b)
+    last = 1 + _widened(text, spans, last - 1, len(wanted) - found[-1].b - found[-1].size)
     likeness = 2 * sum(block.size for block in found) / (last - first + len(wanted))
     if likeness < LEAST_LIKENESS:
         return NotThere()
@@ -246,6 +251,20 @@ def _not_there(text: str, words: str) -> NotThere:
     typed = [match[0] for match in WORD.finditer(words)]
     difference = _difference(there[first:last], original, wanted, typed)
     return NotThere(closest.of(text), closest, difference)
+
+
+def _widened(text: str, spans: Sequence[Span], place: int, by: int) -> int:
+    """The place ``by`` words on, or as far as the line goes."""
+    step = 1 if by > 0 else -1
+    for _ in range(abs(by)):
+        beside = place + step
+        if not 0 <= beside < len(spans):
+            break
+        left, right = sorted((place, beside))
+        if "\n" in text[spans[left].end : spans[right].start]:
+            break
+        place = beside
+    return place
 
 
 def _difference(

@@ -91,6 +91,8 @@ def percent_exact(levels: Floats, scale: Sequence[float]) -> float:
     ------
     Undefined
         If no unit has two ratings.
+    ValueError
+        If a level is not on the scale.
     """
     return value(exact_share, tally(levels, scale))
 
@@ -114,6 +116,8 @@ def percent_within_one(levels: Floats, scale: Sequence[float]) -> float:
     ------
     Undefined
         If no unit has two ratings.
+    ValueError
+        If a level is not on the scale.
     """
     return value(within_one_share, tally(levels, scale))
 
@@ -137,11 +141,12 @@ def ordinal_alpha(levels: Floats, scale: Sequence[float]) -> float:
     ------
     Undefined
         If no unit has two ratings, or all paired ratings are one level.
+    ValueError
+        If a level is not on the scale.
 
     References
     ----------
-    Krippendorff (2011), Computing Krippendorff's Alpha-Reliability, section C, with the
-    ordinal difference of section D.
+    Krippendorff (2011), Computing Krippendorff's Alpha-Reliability.
     """
     return value(alpha_for_ordinal, tally(levels, scale))
 

@@ -1,0 +1,73 @@
+"""Which card comes next, decided on plain values."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rating.choice import Candidate, Seen, ranked
+
+
+def candidate(slot: int, **changes) -> Candidate:
+    fields = {"response": slot, "item": slot, "pair": None, "urgency": 1, "draw": slot, **changes}
+    return Candidate(slot=slot, **fields)
+
+
+def order(candidates, recent=(), *, distance=3, rater="r-1") -> list[int]:
+    return [c.slot for c in ranked(candidates, recent, distance=distance, rater=rater)]
+
+
+def test_half_rated_responses_come_first():
+    assert order([candidate(1), candidate(2), candidate(3, urgency=0)])[0] == 3
+
+
+def test_items_with_most_cards_left_come_before_others():
+    assert order([candidate(1, item=7), candidate(2, item=8), candidate(3, item=8)])[-1] == 1
+
+
+def test_cards_of_an_item_or_a_pair_just_seen_are_left_out():
+    cards = [candidate(1, item=7), candidate(2, pair=9), candidate(3)]
+
+    assert order(cards, [Seen(item=7, pair=None), Seen(item=50, pair=9)]) == [3]
+
+
+def test_what_was_seen_beyond_the_distance_no_longer_matters():
+    seen = [Seen(item=90 + n, pair=None) for n in range(3)] + [Seen(item=7, pair=None)]
+
+    assert order([candidate(1, item=7)], seen, distance=3) == [1]
+
+
+def test_the_order_is_the_same_each_time_and_another_for_another_rater():
+    cards = [candidate(slot) for slot in range(1, 30)]
+
+    assert order(cards) == order(list(reversed(cards)))
+    assert order(cards) != order(cards, rater="r-2")
+
+
+cards = st.builds(
+    Candidate,
+    slot=st.integers(1, 10_000),
+    response=st.integers(1, 50),
+    item=st.integers(1, 9),
+    pair=st.none() | st.integers(1, 4),
+    urgency=st.sampled_from([0, 1]),
+    draw=st.integers(0, 99),
+)
+
+
+@given(
+    st.lists(cards, max_size=40),
+    st.lists(
+        st.builds(Seen, item=st.integers(1, 9), pair=st.none() | st.integers(1, 4)), max_size=8
+    ),
+)
+def test_nothing_near_is_offered_and_nothing_far_is_withheld(candidates, recent):
+    near = recent[:3]
+    far = [
+        c
+        for c in candidates
+        if all(c.item != s.item and (c.pair is None or c.pair != s.pair) for s in near)
+    ]
+
+    found = ranked(candidates, recent, distance=3, rater="r-1")
+
+    assert sorted(found, key=hash) == sorted(far, key=hash)
+    assert [c.urgency for c in found] == sorted(c.urgency for c in found)

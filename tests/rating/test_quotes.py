@@ -1,0 +1,206 @@
+"""Quotes: what is found, where, and what is refused with which words."""
+
+import csv
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rating.quotes import (
+    NotThere,
+    Refused,
+    Several,
+    Span,
+    TooShort,
+    check,
+    find,
+    fold,
+)
+
+TEXT = (
+    "I’m here — really. Wanting a **break** does not mean “abandoning her”…\n\n"
+    "- first you rest\n- then you ask your brother\n\nWanting a break is human &amp; wise."
+)
+LEND_AN_EAR = Path(__file__).parent.parent / "data" / "lend-an-ear"
+
+
+@pytest.mark.parametrize(
+    ("words", "slice_"),
+    [
+        ("Wanting a **break** does not", "Wanting a **break** does not"),
+        ("wanting a break does not", "Wanting a **break** does not"),
+        ('does not mean "abandoning her"', "does not mean “abandoning her”"),
+        ('mean "abandoning her"...', "mean “abandoning her”…"),
+        ("I'm here - really", "I’m here — really"),
+        ("does\u00a0not \n mean “abandoning", "does not mean “abandoning"),
+        ("first you rest then you ask", "first you rest\n- then you ask"),
+        ("is human & wise", "is human &amp; wise"),
+        ("is hu\u00adman &amp; wi\u200bse", "is human &amp; wise"),
+    ],
+)
+def test_words_are_found_through_the_folding_and_the_original_slice_is_kept(words, slice_):
+    assert find(TEXT, words).of(TEXT) == slice_
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "slice_"),
+    [
+        ("un cafe\u0301 tout seul ce soir", "café tout seul", "cafe\u0301 tout seul"),
+        ("un café tout seul ce soir", "cafe\u0301 tout seul", "café tout seul"),
+        ("line one ends\r\nline two begins", "one ends line two", "one ends\r\nline two"),
+        ("| so heavy | so long |\n|---|---|", "heavy so long", "heavy | so long"),
+        (
+            "we 👨‍👩‍👧‍👦 stay together here",
+            "we 👨‍👩‍👧‍👦 stay together",
+            "we 👨‍👩‍👧‍👦 stay together",
+        ),
+        ("أنا معك الليلة يا صديقي", "معك الليلة يا", "معك الليلة يا"),
+        (
+            "我知道这对你来说非常困难,你已经尽力了",
+            "这对你来说非常困难,你已经",
+            "这对你来说非常困难,你已经",
+        ),
+        ("Ｆｕｌｌ width letters here", "full width letters", "Ｆｕｌｌ width letters"),
+        (
+            "say &quot;it is hard&quot; out loud",
+            'say "it is hard" out',
+            "say &quot;it is hard&quot; out",
+        ),
+    ],
+)
+def test_scripts_and_encodings_of_all_kinds_keep_their_places(text, words, slice_):
+    assert find(text, words).of(text) == slice_
+
+
+def test_words_left_out_are_refused_and_named():
+    with pytest.raises(NotThere) as why:
+        find(TEXT, "Wanting a break does mean abandoning her")
+
+    assert str(why.value) == (
+        "These words are not in the response. The closest passage is: "
+        "“Wanting a **break** does not mean “abandoning her”."
+    )
+    assert why.value.difference == "left out: “not”"
+
+
+def test_a_changed_word_is_refused_and_named():
+    with pytest.raises(NotThere) as why:
+        find(TEXT, "then you ask your sister")
+
+    assert why.value.difference == "“brother” changed to “sister”"
+    assert why.value.closest.of(TEXT) == "then you ask your brother"
+
+
+def test_words_that_are_nothing_like_the_response_get_no_passage():
+    with pytest.raises(NotThere) as why:
+        find(TEXT, "photosynthesis occurs within chloroplasts")
+
+    assert why.value.closest is None
+
+
+@pytest.mark.parametrize("words", ["", "   ", "…", "really", "a break", "you ask"])
+def test_too_few_words_are_refused(words):
+    with pytest.raises(TooShort):
+        find(TEXT, words)
+
+
+def test_a_response_shorter_than_a_quote_can_be_quoted_whole():
+    assert find("I can’t.", "i can't").of("I can’t.") == "I can’t"
+    assert find("No.", "No.").of("No.") == "No."
+
+
+def test_words_that_stand_twice_ask_for_a_place_and_the_hint_gives_it():
+    text = "It is not your fault. Truly, it is not your fault."
+
+    with pytest.raises(Several) as why:
+        find(text, "is not your fault")
+
+    assert [place.start for place in why.value.places] == [3, 32]
+    assert find(text, "is not your fault", hint=30).start == 32
+
+
+def test_a_hint_never_overrules_the_words():
+    assert find(TEXT, "first you rest", hint=3).of(TEXT) == "first you rest"
+
+
+def test_a_word_cut_in_half_is_not_in_the_response():
+    with pytest.raises(NotThere):
+        find(TEXT, "anting a break does not")
+
+
+@pytest.mark.parametrize(
+    ("start", "end"), [(-1, 20), (0, 10_000), (20, 20), (30, 20), (20, 35), (19, 33)]
+)
+def test_places_that_no_quote_may_have_are_refused(start, end):
+    with pytest.raises(Refused):
+        check(TEXT, start, end)
+
+
+def test_a_place_is_kept_without_the_white_space_at_its_ends():
+    at = TEXT.index(" does not mean ")
+
+    assert check(TEXT, at, at + len(" does not mean ")) == Span(at + 1, at + 14)
+
+
+def test_half_an_emoji_is_no_place():
+    text = "we 👨‍👩‍👧‍👦 stay together tonight"
+
+    with pytest.raises(Refused):
+        check(text, 5, len(text))
+
+
+@given(st.text(max_size=300))
+def test_folding_maps_every_character_back_in_order(text):
+    folded, starts, ends = fold(text)
+
+    assert len(folded) == len(starts) == len(ends)
+    assert list(starts) == sorted(starts)
+    assert all(0 <= start < end <= len(text) for start, end in zip(starts, ends, strict=True))
+
+
+@settings(max_examples=200)
+@given(st.text(max_size=200), st.data())
+def test_what_check_lets_through_is_found_again_at_its_place(text, data):
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    try:
+        span = check(text, start, end)
+    except Refused:
+        return
+
+    assert find(text, span.of(text), hint=span.start) == span
+
+
+@given(st.text(max_size=200), st.text(max_size=60))
+def test_whatever_is_typed_is_found_or_refused_in_words(text, words):
+    try:
+        span = find(text, words)
+    except TooShort:
+        return
+    except Several as why:
+        assert len(why.places) > 1  # noqa: PT017
+    except NotThere as why:
+        assert why.closest is None or why.closest.of(text)  # noqa: PT017
+    else:
+        assert span.of(text).strip()
+
+
+def test_most_of_what_people_typed_as_quotes_is_found_and_no_more():
+    """Lend an Ear: people's own quotes, of which about one in five is not verbatim."""
+    texts = {
+        row["unit"]: row["conversation"]
+        for row in csv.DictReader((LEND_AN_EAR / "conversations.csv").open(newline=""))
+    }
+    outcomes = {"found": 0, "TooShort": 0, "Several": 0, "NotThere": 0}
+    for row in csv.DictReader((LEND_AN_EAR / "ratings.csv").open(newline="")):
+        if not row["quote"].strip():
+            continue
+        try:
+            find(texts[row["unit"]], row["quote"])
+        except Refused as why:
+            outcomes[type(why).__name__] += 1
+        else:
+            outcomes["found"] += 1
+
+    assert outcomes == {"found": 857, "TooShort": 10, "Several": 3, "NotThere": 201}
