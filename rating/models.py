@@ -5,7 +5,7 @@ import uuid
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
-from django.contrib.auth.models import AbstractUser, BaseUserManager
+from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Lower
@@ -40,15 +40,14 @@ def new_pseudonym() -> str:
     return f"r-{secrets.token_hex(4)}"
 
 
-class User(AbstractUser):
+class User(AbstractBaseUser, PermissionsMixin):
     """A person, known by address to themselves and admins, and by pseudonym in every export."""
 
-    username = None
-    first_name = None
-    last_name = None
     email = models.EmailField(unique=True)
     name = models.CharField(max_length=100)
     pseudonym = models.CharField(max_length=20, unique=True, default=new_pseudonym, editable=False)
+    is_active = models.BooleanField(default=True)
+    joined_at = models.DateTimeField(default=timezone.now)
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS = ["name"]

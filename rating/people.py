@@ -18,7 +18,7 @@ from rating.models import Invitation, Role, User
 SALT = "rating.invitation"
 
 
-class InvitationOnlyAdapter(DefaultAccountAdapter):
+class InvitationOnlyAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     """Nobody signs themselves up."""
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
