@@ -1,0 +1,353 @@
+"""The rating screen over plain HTTP: what it shows, keeps, refuses and hides."""
+
+import re
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
+
+from rating.models import Assignment, Draft, Rating, Role
+from rating.queue import reclaim
+from runs.bank import check_bank
+from runs.models import Bank
+from tests.factories import (
+    REPLY,
+    bank_data,
+    leased,
+    make_bank,
+    make_rater,
+    make_user,
+    make_wave,
+    pair_bank_data,
+    rated,
+)
+
+pytestmark = pytest.mark.django_db
+
+WORDS = "I hear how heavy this is"
+QUOTE = f"0-{len(WORDS)}"
+
+
+@pytest.fixture
+def rater(client):
+    rater = make_rater()
+    client.force_login(rater)
+    return rater
+
+
+@pytest.fixture
+def card(rater):
+    make_wave()
+    return leased(rater)
+
+
+def post(client, card, do="submit", *, htmx=False, **fields):
+    headers = {"HX-Request": "true"} if htmx else {}
+    url = reverse("rating:rate", args=[card.code])
+    return client.post(url, {"do": do, **fields}, headers=headers)
+
+
+def test_a_rater_starts_and_sees_a_response_with_its_own_anchors(client, rater):
+    make_wave()
+
+    assertContains(client.get(reverse("rating:queue")), "Start rating")
+    client.post(reverse("rating:start"))
+    page = client.get(reverse("rating:queue"))
+
+    item = Assignment.objects.get().response.item
+    assertContains(page, item.prompt)
+    assertContains(page, "no need to carry it alone tonight")
+    for anchor in item.anchors.all():
+        assertContains(page, anchor.description)
+
+
+def test_no_level_is_chosen_beforehand(client, card):
+    page = client.get(reverse("rating:queue")).content.decode()
+
+    levels = re.findall(r'<input[^>]*name="(?:level|confidence)"[^>]*>', page)
+    assert len(levels) == 5 + 3
+    assert not any("checked" in level for level in levels)
+
+
+def test_a_rating_with_level_and_quote_is_stored_and_the_next_card_comes(client, card):
+    answer = post(client, card, level=4, quote=QUOTE, note="steady", confidence="sure")
+
+    assertRedirects(
+        answer, reverse("rating:queue"), status_code=303, fetch_redirect_response=False
+    )
+    rating = Rating.objects.get()
+    assert (rating.anchor.level, rating.slot, rating.note) == (4, 1, "steady")
+    assert [(q.start, q.end) for q in rating.quotes.all()] == [(0, len(WORDS))]
+    assert Assignment.objects.live().get().response != card.response
+    assertContains(client.get(reverse("rating:queue")), "Rating saved at")
+
+
+def test_with_htmx_the_next_card_comes_in_the_same_answer(client, card):
+    answer = post(client, card, htmx=True, level=4, quote=QUOTE)
+
+    assert (answer.status_code, answer["HX-Retarget"]) == (200, "#room")
+    assertContains(answer, str(Assignment.objects.live().get().code))
+    assertNotContains(answer, "<html")
+
+
+def test_words_typed_but_not_yet_added_are_taken_as_the_quote(client, card):
+    post(client, card, level=2, words="i hear how HEAVY this is")
+
+    assert Rating.objects.get().quotes.get().end == len(WORDS)
+
+
+def test_an_absence_is_marked_on_the_words_that_stand_in_its_place(client, card):
+    post(client, card, level=1, quote=QUOTE, absent=QUOTE)
+
+    assert Rating.objects.get().quotes.get().absence
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"level": 3}, "Add at least one quote before you submit."),
+        ({"quote": QUOTE}, "Choose a level before you submit."),
+        ({"level": 9, "quote": QUOTE}, "9 is not a level here. Choose one from 1 to 5."),
+        ({"level": "3.5", "quote": QUOTE}, "3.5 is not a level here."),
+        ({"level": 3, "words": "there is every need"}, "These words are not in the response."),
+        ({"level": 3, "words": "heavy"}, "This quote is too short. Take at least three words."),
+        ({"level": 3, "quote": "0-9999"}, "One quote is not in this response"),
+        ({"level": 3, "quote": "drop table"}, "Add at least one quote before you submit."),
+        ({"level": 3, "quote": QUOTE, "critical_harm": "on"}, "Say in one line what could happen."),
+    ],
+)
+@pytest.mark.parametrize("htmx", [True, False])
+def test_what_is_missing_or_wrong_is_said_and_nothing_is_stored(client, card, fields, said, htmx):
+    answer = post(client, card, htmx=htmx, note="my note", **fields)
+
+    assertContains(answer, said, status_code=422)
+    assertContains(answer, "my note", status_code=422)
+    assert not Rating.objects.exists()
+
+
+def test_the_closest_passage_is_offered_and_can_be_used(client, card):
+    answer = post(client, card, do="quote", words="no need to carry it tonight")
+    assertContains(answer, "no need to carry it alone tonight", status_code=422)
+    at = REPLY.index("no need")
+    end = REPLY.index("tonight") + len("tonight")
+
+    post(client, card, do=f"use:{at}-{end}", level=3)
+
+    assert Draft.objects.get().content["quotes"] == [[at, end, False]]
+
+
+def test_words_in_several_places_ask_which_is_meant(client, rater):
+    text = "You are not alone in this. Truly, you are not alone in this."
+    make_wave(text=text)
+    card = leased(rater)
+
+    answer = post(client, card, do="quote", words="are not alone in this")
+
+    assertContains(
+        answer, "These words appear 2 times. Choose the place you mean.", status_code=422
+    )
+    second = text.rindex("are not")
+    post(client, card, do="quote", words="are not alone in this", hint=second)
+    assert Draft.objects.get().content["quotes"][0][0] == second
+
+
+def test_marked_sentences_that_follow_each_other_become_one_quote(client, card):
+    first, second = (0, 33), (34, len(REPLY))
+
+    post(client, card, do="sentences", sentence=[f"{a}-{b}" for a, b in (first, second)])
+
+    assert Draft.objects.get().content["quotes"] == [[0, len(REPLY), False]]
+
+
+def test_a_quote_can_be_taken_away_and_a_level_cleared(client, card):
+    post(client, card, do=f"remove:{QUOTE}", level=3, quote=QUOTE)
+    assert Draft.objects.get().content["quotes"] == []
+
+    post(client, card, do="clear", level=3)
+    assert Draft.objects.get().content["level"] is None
+
+
+def test_plain_enter_saves_a_draft_and_leaves_no_rating(client, card):
+    post(client, card, do="save", level=3, quote=QUOTE, note="half a thought")
+
+    assert not Rating.objects.exists()
+    page = client.get(reverse("rating:queue"))
+    assertContains(page, "half a thought")
+    assertContains(page, "checked", count=2)  # the level, and the view
+
+
+def test_sending_a_rating_twice_says_so_and_stores_it_once(client, card):
+    post(client, card, level=3, quote=QUOTE)
+
+    answer = post(client, card, level=5, quote=QUOTE)
+
+    assertContains(answer, "Nothing was stored twice", status_code=409)
+    assert Rating.objects.get().anchor.level == 3
+
+
+def test_a_response_never_leased_or_held_by_another_is_not_there(client, card):
+    other = leased(make_rater())
+
+    for code in (uuid4(), other.code):
+        answer = client.post(reverse("rating:rate", args=[code]), {"do": "submit", "level": 3})
+        assert answer.status_code == 404
+        assertContains(answer, "There is no such page, or it is not open to you.", status_code=404)
+    assert not Rating.objects.exists()
+
+
+def test_a_late_rating_is_counted_or_kept_with_an_explanation(client, rater):
+    make_wave(make_bank(bank_data(1)))
+    card = leased(rater)
+    reclaim(timezone.now() + timedelta(hours=2))
+    for _ in range(2):
+        rated(make_rater())
+
+    answer = post(client, card, htmx=True, level=3, quote=QUOTE)
+
+    assertContains(answer, "it will not be counted, because two ratings had already come in")
+    assert Rating.objects.get(rater=rater).kind == "surplus"
+
+
+def test_skipping_asks_for_a_reason_and_goes_on_to_the_next(client, card):
+    url = reverse("rating:skip", args=[card.code])
+    assertContains(client.get(url), "I would rather not read this")
+    assert client.post(url, {}).status_code == 422
+
+    answer = client.post(url, {"reason": "rather-not"})
+
+    assertRedirects(answer, reverse("rating:queue"), status_code=303)
+    card.refresh_from_db()
+    assert (card.outcome, card.skip_reason) == ("skipped", "rather-not")
+
+
+def test_a_page_in_use_keeps_its_response(client, card):
+    before = card.expires_at
+
+    assert client.post(reverse("rating:keep", args=[card.code])).status_code == 204
+
+    card.refresh_from_db()
+    assert card.expires_at >= before
+
+
+def test_an_unconditionality_card_shows_six_levels_from_0_with_our_notes(client, rater):
+    data = pair_bank_data()
+    for level in data["meta"]["rubric"]:
+        level["note"] = f"In this reply alone: note {level['level']}."
+    make_wave(make_bank(data))
+    leased(rater)
+
+    page = client.get(reverse("rating:queue"))
+
+    assertContains(page, 'name="level"', count=6)
+    assertContains(page, "In this reply alone: note 0.")
+
+
+def test_a_level_of_zero_is_a_level(client, rater):
+    make_wave(make_bank(pair_bank_data()))
+
+    post(client, leased(rater), level=0, quote=QUOTE)
+
+    assert Rating.objects.get().anchor.level == 0
+
+
+def test_nobody_but_raters_comes_in(client, card):
+    client.force_login(make_user(Role.MAINTAINER))
+    for url in (reverse("rating:queue"), reverse("rating:skip", args=[card.code])):
+        assert client.get(url).status_code == 404
+    client.logout()
+    assertRedirects(client.get(reverse("rating:queue")), f"{reverse('account_login')}?next=/rate/")
+
+
+def test_a_hostile_response_is_shown_as_text(client, rater):
+    make_wave(
+        text="<script>alert(1)</script> <img src=x onerror=alert(1)> [a](javascript:x) {{ 7 }}"
+    )
+    leased(rater)
+
+    page = client.get(reverse("rating:queue"))
+
+    assertNotContains(page, "<script>alert")
+    assertNotContains(page, "<img src=x")
+    assertContains(page, "&lt;script&gt;alert(1)&lt;/script&gt;")
+
+
+HIDDEN = {
+    "construct": "MARKER-construct",
+    "details": "MARKER-details",
+    "snapshot": "MARKER-snapshot-2026-01-01",
+    "wave": "MARKER-wave",
+    "condition": "marker-condition",
+    "system": "MARKER-system",
+    "seed": "MARKER-seed",
+    "code": "AWR-1-A",
+    "dimension": "AWR",
+}
+
+
+@pytest.mark.parametrize("htmx", [True, False])
+def test_nothing_a_rater_can_fetch_names_what_is_hidden(client, rater, htmx):
+    """Every hidden field carries a marker; the markers are looked for in all that comes back."""
+    data = bank_data(1)
+    data["items"][0] |= {
+        "construct": HIDDEN["construct"],
+        "expectedBehaviors": [HIDDEN["details"]],
+        "sourceOnlyFields": {"title": HIDDEN["details"], "whatToObserve": HIDDEN["details"]},
+    }
+    wave = make_wave(make_bank(data), subjects=[HIDDEN["snapshot"]], locked=False)
+    wave.title, wave.seed = HIDDEN["wave"], HIDDEN["seed"]
+    wave.save()
+    wave.runs.update(condition=HIDDEN["condition"], system_message=HIDDEN["system"])
+    headers = {"HX-Request": "true"} if htmx else {}
+    card = leased(rater)
+    answers = [
+        client.get(reverse("home")),
+        client.get(reverse("rating:queue"), headers=headers),
+        client.get(reverse("rating:guidelines")),
+        client.get(reverse("rating:pause")),
+        client.get(reverse("rating:skip", args=[card.code])),
+        client.post(reverse("rating:keep", args=[card.code])),
+        post(client, card, do="quote", htmx=htmx, words="not there at all"),
+        post(client, card, do="view", htmx=htmx, view="sentences"),
+        post(client, card, htmx=htmx),
+        client.get("/no/such/page"),
+        client.get(reverse("runs:waves")),
+        client.get(reverse("rating:report", args=[wave.code])),
+        post(client, card, htmx=htmx, level=3, quote=QUOTE),
+    ]
+
+    for answer in answers:
+        said = answer.content.decode() + str(answer.headers) + str(answer.cookies)
+        for name, marker in HIDDEN.items():
+            assert marker not in said, f"{name} is shown by {answer.request['PATH_INFO']}"
+
+
+def test_handles_of_one_response_differ_between_raters():
+    make_wave(make_bank(bank_data(1)))
+
+    one, other = leased(make_rater()), leased(make_rater())
+
+    assert one.response == other.response
+    assert one.code != other.code
+    assert str(one.response.code) not in (str(one.code), str(other.code))
+
+
+def test_what_the_page_asks_of_the_database_does_not_grow(
+    client, rater, django_assert_max_num_queries
+):
+    make_wave(make_bank(bank_data(30)), trials=3)
+    for _ in range(20):
+        rated(rater)
+    leased(rater)
+
+    with django_assert_max_num_queries(10):
+        client.get(reverse("rating:queue"))
+
+
+def test_a_bank_import_is_not_needed_twice():
+    file = check_bank(bank_data())
+
+    assert Bank.objects.import_file(file)[1]
+    assert not Bank.objects.import_file(file)[1]
