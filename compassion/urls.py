@@ -12,6 +12,7 @@ urlpatterns = [
     path("readyz", views.readyz, name="readyz"),
     path("sign-in/", login_not_required(account.login), name="account_login"),
     path("sign-out/", account.logout, name="account_logout"),
+    path("account-closed/", account.account_inactive, name="account_inactive"),
     path("password/forgotten/", account.password_reset, name="account_reset_password"),
     path(
         "password/forgotten/sent/",

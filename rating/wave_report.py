@@ -18,6 +18,7 @@ from rating.charts import agreement_chart
 from rating.export import ExportRow, ratings_csv, ratings_wide_csv
 from rating.models import Kind, Quote, Rating
 from rating.report import AgreementReport, RatingRow, agreement_report, as_json
+from runs.canonical import digest
 from runs.models import Pair, Response, Wave
 from runs.taxonomy import DIMENSIONS
 
@@ -42,8 +43,13 @@ class WaveReport:
 
 def wave_report(wave: Wave, *, now: datetime | None = None) -> WaveReport:
     """The report of all ratings the wave has by now. Unchanged ratings give the kept report."""
-    state = Rating.objects.of_wave(wave).aggregate(last=Max("pk"), n=Count("pk"))
-    key = f"report:{wave.pk}:{state['last']}:{state['n']}"
+    ratings = Rating.objects.of_wave(wave)
+    state = ratings.aggregate(n=Count("pk"), last=Max("pk"), at=Max("rated_at"))
+    # By what the wave is, not by its number: another database may share the cache.
+    key = "report:" + digest(
+        [wave.code, str(wave.created_at), wave.bank.content_hash, ratings.counted().count()]
+        + [str(value) for value in state.values()]
+    )
     kept: WaveReport | None = cache.get(key)
     if kept is None:
         kept = _make(wave, now or timezone.now())

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.conf import settings
+from django.core.cache import cache
 from django.test import TransactionTestCase
 
 from runs.guards import lifted
@@ -17,7 +18,13 @@ def pytest_configure() -> None:
     settings.STORAGES["staticfiles"] = {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
     }
+    settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+
+
+@pytest.fixture(autouse=True)
+def _an_empty_cache() -> None:
+    cache.clear()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -1,0 +1,230 @@
+"""What holds for every page, whoever asks and whatever goes wrong."""
+
+import json
+import logging
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from django.conf import settings
+from django.core.management import call_command
+from django.db import DatabaseError
+from django.test import Client
+from django.urls import reverse
+from pytest_django.asserts import assertContains, assertNotContains
+
+from compassion.requests import RequestIdFilter, request_id
+from rating.models import Role
+from tests.factories import leased, make_rater, make_user, make_wave
+
+ROOT = Path(__file__).parents[1]
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_site_says_that_it_is_up_and_that_it_is_ready(client):
+    assert client.get("/healthz").json() == {"status": "ok"}
+    assert client.get("/readyz").json() == {"status": "ready"}
+
+
+def test_without_a_database_it_is_up_and_not_ready(client, monkeypatch):
+    def refuse(*_):
+        raise DatabaseError
+
+    monkeypatch.setattr("compassion.views.MigrationExecutor", refuse)
+
+    answer = client.get("/readyz")
+
+    assert client.get("/healthz").status_code == 200
+    assert (answer.status_code, answer.json()["faults"]) == (503, {"database": "does not answer"})
+
+
+def test_the_content_security_policy_allows_nothing_inline_and_nothing_from_elsewhere(client):
+    policy = client.get(reverse("account_login"))["Content-Security-Policy"]
+
+    assert "unsafe" not in policy
+    assert "default-src 'none'" in policy
+    assert "script-src 'self'" in policy
+    assert "http" not in policy
+
+
+def test_what_a_person_saw_is_kept_in_no_store(client):
+    client.force_login(make_rater())
+
+    assert client.get(reverse("home"))["Cache-Control"] == "no-store, private"
+
+
+def test_every_page_asks_for_sign_in_but_those_that_open_the_door(client):
+    for name in ("home", "rating:queue", "rating:people", "runs:waves", "rating:guidelines"):
+        answer = client.get(reverse(name))
+        assert (answer.status_code, answer.url.split("?")[0]) == (302, reverse("account_login"))
+
+
+def test_the_care_statement_is_on_every_page(client, settings):
+    settings.SUPPORT_LINE = "Samaritans: 116 123"
+    pages = [client.get(reverse("account_login")), client.get("/no/such/page")]
+    client.force_login(make_rater())
+    pages += [client.get(reverse(name)) for name in ("home", "rating:queue", "rating:pause")]
+
+    for page in pages:
+        assertContains(
+            page, "Nothing on this site tells you which AI to turn to", status_code=page.status_code
+        )
+        assertContains(page, "Samaritans: 116 123", status_code=page.status_code)
+
+
+def test_a_page_that_is_not_there_says_so_to_everybody(client):
+    for _ in range(2):
+        assertContains(
+            client.get("/no/such/page"),
+            "There is no such page, or it is not open to you.",
+            status_code=404,
+        )
+        client.force_login(make_rater())
+
+
+def test_a_form_grown_too_old_shows_what_was_typed_and_can_be_sent_again():
+    make_wave()
+    rater = make_rater()
+    card = leased(rater)
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(rater)
+    url = reverse("rating:rate", args=[card.code])
+
+    answer = client.post(url, {"do": "save", "note": "what I had typed", "level": "3"})
+
+    assertContains(answer, "what I had typed", status_code=403)
+    assertContains(answer, "Your words are still here.", status_code=403)
+    assertContains(answer, f'action="{url}"', status_code=403)
+
+
+def test_a_sign_in_form_grown_too_old_does_not_show_the_password():
+    client = Client(enforce_csrf_checks=True)
+
+    answer = client.post(
+        reverse("account_login"), {"login": "me@example.org", "password": "s3cret"}
+    )
+
+    assertNotContains(answer, "s3cret", status_code=403)
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_everybody_has_a_home_with_a_next_step(client, role):
+    make_wave()
+    client.force_login(make_user(role))
+
+    assertContains(client.get(reverse("home")), "Hello, Person")
+
+
+def test_each_request_has_a_name_that_the_logs_carry(client):
+    given = client.get("/healthz", headers={"X-Request-ID": "abc-123-def"})["X-Request-ID"]
+    made = client.get("/healthz", headers={"X-Request-ID": "<script>"})["X-Request-ID"]
+    assert (given, len(made)) == ("abc-123-def", 16)
+
+    token = request_id.set("abc-123-def")
+    try:
+        record = logging.LogRecord("x", logging.INFO, "", 0, "hello", None, None)
+        RequestIdFilter().filter(record)
+    finally:
+        request_id.reset(token)
+    assert record.request_id == "abc-123-def"
+
+
+def run_manage(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", *args],
+        cwd=ROOT,
+        env={"PATH": "", "DJANGO_SETTINGS_MODULE": "compassion.settings", **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_logs_are_one_json_object_a_line(tmp_path):
+    done = run_manage(
+        "shell", "-v", "0", "-c", "import logging; logging.getLogger('x').error('two\\nlines')",
+        VAR_DIR=str(tmp_path),
+    )  # fmt: skip
+
+    line = json.loads(done.stderr.strip().splitlines()[-1])
+    assert (line["level"], line["logger"], line["message"]) == ("ERROR", "x", "two\nlines")
+
+
+def test_debug_is_off_unless_set_and_a_wrong_setting_is_named(tmp_path):
+    show = ("shell", "-v", "0", "-c", "from django.conf import settings; print(settings.DEBUG)")
+
+    assert run_manage(*show, VAR_DIR=str(tmp_path)).stdout.strip() == "False"
+    wrong = run_manage(*show, VAR_DIR=str(tmp_path), DEBUG="maybe")
+    assert "DEBUG is 'maybe'; write true or false." in wrong.stderr
+
+
+def test_the_key_of_one_machine_is_made_once_and_readable_by_its_owner_alone(tmp_path):
+    show = (
+        "shell",
+        "-v",
+        "0",
+        "-c",
+        "from django.conf import settings; print(settings.SECRET_KEY)",
+    )
+
+    keys = {run_manage(*show, VAR_DIR=str(tmp_path)).stdout for _ in range(2)}
+
+    assert len(keys) == 1
+    assert (tmp_path / "secret_key").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_site_behind_https_passes_the_deployment_check(tmp_path):
+    done = run_manage(
+        "check", "--deploy", "--fail-level", "WARNING",
+        VAR_DIR=str(tmp_path), HTTPS="1", SECRET_KEY="k" * 40 + "0123456789abcdef",
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_no_migration_is_missing():
+    call_command("makemigrations", check=True, dry_run=True, verbosity=0)
+
+
+def test_the_containers_run_as_nobody_in_particular_and_say_how_they_are():
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    services = compose["services"]
+
+    assert {"web", "worker", "database", "broker"} <= services.keys()
+    for name in ("web", "worker"):
+        assert services[name]["cap_drop"] == ["ALL"]
+        assert services[name]["read_only"] is True
+    for name in ("worker", "database", "broker"):
+        assert services[name]["healthcheck"]["test"]
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    assert dockerfile.index("\nUSER compassion") < dockerfile.index("\nHEALTHCHECK")
+
+
+def test_every_setting_the_containers_are_given_is_one_the_settings_read():
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    read = (ROOT / "compassion" / "settings.py").read_text()
+
+    for name in compose["services"]["web"]["environment"]:
+        assert f'"{name}"' in read, name
+
+
+def test_no_committed_file_names_a_package_index_or_a_folder_of_one_machine():
+    tracked = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split("\0")
+    forbidden = ("--index" + "-url", "--find" + "-links", "files.python" + "hosted")
+    for name in filter(None, tracked):
+        path = ROOT / name
+        if (
+            path.suffix in (".py", ".txt", ".in", ".toml", ".yml", ".md", ".html", ".js")
+            and path.exists()
+        ):
+            text = path.read_text()
+            assert not any(word in text for word in forbidden), name
+
+
+def test_static_files_are_served_from_the_site_alone():
+    assert settings.STATIC_URL == "/static/"
