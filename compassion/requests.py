@@ -25,11 +25,9 @@ class RequestIdMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         given = request.headers.get("X-Request-ID", "")
         name = given if GIVEN_ID.fullmatch(given) else secrets.token_hex(8)
-        token = request_id.set(name)
-        try:
-            response = self.get_response(request)
-        finally:
-            request_id.reset(token)
+        # Not reset afterwards: Django logs a refused request once its middleware is done.
+        request_id.set(name)
+        response = self.get_response(request)
         response["X-Request-ID"] = name
         return response
 

@@ -101,7 +101,7 @@ class Bank(models.Model):
     meta = models.JSONField(default=dict)
     content_hash = models.CharField(max_length=64, unique=True)
     imported_at = models.DateTimeField(default=timezone.now)
-    frozen_at = models.DateTimeField(null=True)
+    frozen_at = models.DateTimeField(null=True, blank=True)
 
     objects = BankManager()
 
@@ -259,7 +259,7 @@ class Wave(models.Model):
     preregistration = models.TextField(blank=True)
     preregistration_hash = models.CharField(max_length=64)
     created_at = models.DateTimeField(default=timezone.now)
-    locked_at = models.DateTimeField(null=True)
+    locked_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints = [
@@ -286,9 +286,9 @@ class Run(models.Model):
     system_message = models.TextField(blank=True)
     state = models.CharField(max_length=10, choices=RunState, default=RunState.PLANNED)
     stop_reason = models.TextField(blank=True)
-    started_at = models.DateTimeField(null=True)
-    ended_at = models.DateTimeField(null=True)
-    woken_at = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    woken_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints = [
@@ -337,15 +337,15 @@ class Response(models.Model):
     status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
     text = models.TextField(blank=True)
     text_hash = models.CharField(max_length=64, blank=True)
-    raw = models.BinaryField(null=True)
+    raw = models.BinaryField(null=True, blank=True)
     finish_reason = models.CharField(max_length=50, blank=True)
     fingerprint = models.CharField(max_length=200, blank=True)
     usage = models.JSONField(default=dict)
     attempts = models.JSONField(default=list)
     message_hash = models.CharField(max_length=64, blank=True)
-    completed_at = models.DateTimeField(null=True)
+    completed_at = models.DateTimeField(null=True, blank=True)
     held_by = models.CharField(max_length=64, blank=True)
-    held_until = models.DateTimeField(null=True)
+    held_until = models.DateTimeField(null=True, blank=True)
 
     objects = ResponseQuerySet.as_manager()
 

@@ -4,11 +4,13 @@ import os
 from collections.abc import Iterator
 
 import pytest
+import redis
 from django.conf import settings
 from django.core.cache import cache
 from django.test import TransactionTestCase
 
 from runs.guards import lifted
+from tests.chromium import CHROMIUM
 
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # Playwright's sync tests use the ORM
 
@@ -20,6 +22,37 @@ def pytest_configure() -> None:
     }
     settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+
+
+CI = os.environ.get("CI") == "true"
+left_out: list[pytest.Item] = []
+
+
+def pytest_sessionstart() -> None:
+    """What a test run was told to use must be there; so must all of it in CI."""
+    if settings.CELERY_BROKER_URL.startswith("redis"):
+        try:
+            redis.Redis.from_url(settings.CELERY_BROKER_URL).ping()
+        except redis.RedisError as why:
+            raise pytest.UsageError(
+                f"CELERY_BROKER_URL is {settings.CELERY_BROKER_URL}, which does not answer: {why}"
+            ) from None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if CHROMIUM:
+        return
+    left_out[:] = [item for item in items if item.get_closest_marker("browser")]
+    if left_out and CI:
+        raise pytest.UsageError("CI=true, but there is no Chromium: install Debian's chromium.")
+    items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if left_out:
+        terminalreporter.write_line(
+            f"{len(left_out)} browser tests were left out: no Chromium was found on this machine."
+        )
 
 
 @pytest.fixture(autouse=True)
