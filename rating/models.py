@@ -234,8 +234,13 @@ class RatingQuerySet(models.QuerySet["Rating"]):
 
 
 class Rating(models.Model):
-    """The anchor one rater chose for one response. Superseded, never edited."""
+    """The anchor one rater chose for one response. Superseded, never edited.
 
+    Its quotes are stored before it, under its id: a rating without one is refused, and once it
+    stands no quote is added.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     response = models.ForeignKey(Response, models.PROTECT, related_name="ratings")
     rater = models.ForeignKey(User, models.PROTECT, related_name="ratings")
     anchor = models.ForeignKey(Anchor, models.PROTECT)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -215,10 +216,8 @@ def rate(assignment: Assignment, given: Given, *, now: datetime) -> Rating:
     NotHeld
         If the rater skipped it or let it go.
     ValueError
-        If there is no quote, or the level is none of the item's anchors.
+        If the level is none of the item's anchors.
     """
-    if not given.quotes:
-        raise ValueError("A rating carries at least one quote.")
     with writing():
         mine = _mine(assignment)
         if earlier := Rating.objects.filter(assignment=mine).first():
@@ -230,7 +229,13 @@ def rate(assignment: Assignment, given: Given, *, now: datetime) -> Rating:
             raise ValueError(f"Level {given.level} is no anchor of this item.")
         slots = _locked_slots(mine.response_id)
         slot = mine.slot if mine.ended_at is None else _free_slot(mine, slots)
+        rating_id = uuid4()
+        Quote.objects.bulk_create(
+            Quote(rating_id=rating_id, start=span.start, end=span.end, absence=absence)
+            for span, absence in given.quotes
+        )
         rating = Rating.objects.create(
+            pk=rating_id,
             response=mine.response,
             rater_id=mine.rater_id,
             anchor=anchor,
@@ -243,10 +248,6 @@ def rate(assignment: Assignment, given: Given, *, now: datetime) -> Rating:
             harm_line=given.harm_line,
             active_seconds=given.active_seconds,
             rated_at=now,
-        )
-        Quote.objects.bulk_create(
-            Quote(rating=rating, start=span.start, end=span.end, absence=absence)
-            for span, absence in given.quotes
         )
         if slot:
             Slot.objects.filter(pk=slot.pk).update(state=SlotState.RATED)

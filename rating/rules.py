@@ -11,10 +11,13 @@ OWN_ASSIGNMENT = (
     "NOT EXISTS (SELECT 1 FROM rating_assignment a WHERE a.id = NEW.assignment_id"
     " AND a.response_id = NEW.response_id AND a.rater_id = NEW.rater_id)"
 )
+OF_ITS_QUOTES = "FROM rating_quote q WHERE q.rating_id = NEW.id"
+NO_QUOTE = f"(SELECT COUNT(*) {OF_ITS_QUOTES}) = 0"
 PAST_THE_END = (
-    'NEW."end" > (SELECT LENGTH(r.text) FROM rating_rating g'
-    " JOIN runs_response r ON r.id = g.response_id WHERE g.id = NEW.rating_id)"
+    f'(SELECT MAX(q."end") {OF_ITS_QUOTES})'
+    " > (SELECT LENGTH(r.text) FROM runs_response r WHERE r.id = NEW.response_id)"
 )
+ALREADY_RATED = "EXISTS (SELECT 1 FROM rating_rating g WHERE g.id = NEW.rating_id)"
 
 GUARDS = [
     no_change(
@@ -46,11 +49,27 @@ GUARDS = [
     no_change(Quote, "A quote is never edited."),
     no_delete(Quote, "A quote is never deleted."),
     Guard(
-        "rating_quote_inside_text",
+        "rating_quote_before_rating",
         "rating_quote",
+        "INSERT",
+        ALREADY_RATED,
+        "A quote is stored before its rating, and none is added to it later.",
+    ),
+    Guard(
+        "rating_rating_has_quote",
+        "rating_rating",
+        "INSERT",
+        NO_QUOTE,
+        "A rating carries at least one quote.",
+        "AFTER",
+    ),
+    Guard(
+        "rating_rating_quotes_inside_text",
+        "rating_rating",
         "INSERT",
         PAST_THE_END,
         "A quote lies inside the text of the response.",
+        "AFTER",
     ),
     no_change(Exposure, "What somebody has seen stays on record."),
     no_delete(Exposure, "What somebody has seen stays on record."),

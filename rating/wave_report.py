@@ -44,7 +44,7 @@ class WaveReport:
 def wave_report(wave: Wave, *, now: datetime | None = None) -> WaveReport:
     """The report of all ratings the wave has by now. Unchanged ratings give the kept report."""
     ratings = Rating.objects.of_wave(wave)
-    state = ratings.aggregate(n=Count("pk"), last=Max("pk"), at=Max("rated_at"))
+    state = ratings.aggregate(n=Count("pk"), at=Max("rated_at"))
     # By what the wave is, not by its number: another database may share the cache.
     key = "report:" + digest(
         [wave.code, str(wave.created_at), wave.bank.content_hash, ratings.counted().count()]
@@ -63,7 +63,7 @@ def _make(wave: Wave, now: datetime) -> WaveReport:
         RatingRow(rater, str(code), dimension_of[item], level)
         for rater, code, item, level in Rating.objects.of_wave(wave)
         .counted()
-        .order_by("pk")
+        .order_by("rated_at", "pk")
         .values_list("rater__pseudonym", "response__code", "response__item", "anchor__level")
     ]
     agreement = agreement_report(
@@ -106,7 +106,7 @@ def export_rows(wave: Wave) -> list[ExportRow]:
         )
         for row in Rating.objects.of_wave(wave)
         .filter(superseded_by=None)
-        .order_by("pk")
+        .order_by("rated_at", "pk")
         .values(
             "pk",
             "response__code",

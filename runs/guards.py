@@ -24,6 +24,7 @@ class Guard:
     event: Literal["INSERT", "UPDATE", "DELETE"]
     condition: str
     message: str
+    timing: Literal["BEFORE", "AFTER"] = "BEFORE"
 
 
 def no_delete(model: type[models.Model], message: str, *, when: str = "TRUE") -> Guard:
@@ -63,14 +64,14 @@ def sql_for(guard: Guard, vendor: str) -> list[str]:
                 END IF;
                 RETURN COALESCE(NEW, OLD);
             END $$""",
-            f"CREATE OR REPLACE TRIGGER {guard.name} BEFORE {guard.event} ON {guard.table} "
+            f"CREATE OR REPLACE TRIGGER {guard.name} {guard.timing} {guard.event} ON {guard.table} "
             f"FOR EACH ROW EXECUTE FUNCTION {guard.name}()",
         ]
     # SQLite before 3.39 does not know IS DISTINCT FROM, and says the same with IS NOT.
     condition = guard.condition.replace("IS DISTINCT FROM", "IS NOT")
     return [
         f"DROP TRIGGER IF EXISTS {guard.name}",
-        f"CREATE TRIGGER {guard.name} BEFORE {guard.event} ON {guard.table} FOR EACH ROW "
+        f"CREATE TRIGGER {guard.name} {guard.timing} {guard.event} ON {guard.table} FOR EACH ROW "
         f"WHEN {condition} BEGIN SELECT RAISE(ABORT, '{message}'); END",
     ]
 

@@ -16,7 +16,8 @@ def refused(match: str):
     return pytest.raises(IntegrityError, match=match)
 
 
-def rating_of(card, level: int = 3, **changes) -> Rating:
+def store(card, level: int = 3, *, quotes=((0, 10),), **changes) -> Rating:
+    """A rating as a fault in the queue might store it."""
     fields = {
         "response": card.response,
         "rater": card.rater,
@@ -26,7 +27,12 @@ def rating_of(card, level: int = 3, **changes) -> Rating:
         "slot": 1,
         **changes,
     }
-    return Rating(**fields)
+    rating = Rating(**fields)
+    with transaction.atomic():
+        for start, end in quotes:
+            Quote.objects.create(rating_id=rating.pk, start=start, end=end)
+        rating.save(force_insert=True)
+    return rating
 
 
 def test_every_guard_stands_after_all_migrations():
@@ -37,14 +43,14 @@ def test_a_third_counted_rating():
     make_wave(make_bank(bank_data(1)))
     spare = leased(make_rater())
     first = rated(make_rater())
-    rating_of(spare, slot=2 if first.slot == 1 else 1).save()
+    store(spare, slot=2 if first.slot == 1 else 1)
     card = leased_again(spare)
 
     for slot in (1, 2):
-        with pytest.raises(IntegrityError), transaction.atomic():
-            rating_of(card, slot=slot).save()
-    with pytest.raises(IntegrityError), transaction.atomic():
-        rating_of(card, slot=3).save()
+        with pytest.raises(IntegrityError):
+            store(card, slot=slot)
+    with pytest.raises(IntegrityError):
+        store(card, slot=3)
     assert Rating.objects.count() == 2
 
 
@@ -64,13 +70,13 @@ def leased_again(card):
 def test_two_counted_ratings_by_one_person():
     make_wave(make_bank(bank_data(1)))
     card = leased(make_rater())
-    rating_of(card, slot=1).save()
+    store(card, slot=1)
     again = leased_again(card)
     type(again).objects.filter(pk=again.pk).update(rater=card.rater)
     again.refresh_from_db()
 
-    with pytest.raises(IntegrityError), transaction.atomic():
-        rating_of(again, slot=2).save()
+    with pytest.raises(IntegrityError):
+        store(again, slot=2)
 
 
 def test_a_level_that_is_no_anchor_of_the_item():
@@ -78,8 +84,8 @@ def test_a_level_that_is_no_anchor_of_the_item():
     card = leased(make_rater())
     foreign = Anchor.objects.exclude(item=card.response.item).first()
 
-    with refused("one of the anchors of the item"), transaction.atomic():
-        rating_of(card, anchor=foreign).save()
+    with refused("one of the anchors of the item"):
+        store(card, anchor=foreign)
 
 
 def test_a_counted_rating_without_a_slot_and_a_surplus_one_with_a_slot():
@@ -87,16 +93,16 @@ def test_a_counted_rating_without_a_slot_and_a_surplus_one_with_a_slot():
     card = leased(make_rater())
 
     for kind, slot in (("counted", None), ("surplus", 1)):
-        with pytest.raises(IntegrityError), transaction.atomic():
-            rating_of(card, kind=kind, slot=slot).save()
+        with pytest.raises(IntegrityError):
+            store(card, kind=kind, slot=slot)
 
 
 def test_a_rating_by_somebody_else_than_the_one_who_holds_the_card():
     make_wave()
     card = leased(make_rater())
 
-    with refused("of its assignment"), transaction.atomic():
-        rating_of(card, rater=make_rater()).save()
+    with refused("of its assignment"):
+        store(card, rater=make_rater())
 
 
 def test_editing_or_deleting_a_rating():
@@ -112,10 +118,25 @@ def test_editing_or_deleting_a_rating():
 @pytest.mark.parametrize(("start", "end"), [(0, len(REPLY) + 1), (9, 9), (10, 5), (-1, 20)])
 def test_a_quote_outside_the_text(start, end):
     make_wave()
+    card = leased(make_rater())
+
+    with pytest.raises(IntegrityError):
+        store(card, quotes=[(0, 10), (start, end)])
+
+
+def test_a_rating_without_a_quote():
+    make_wave()
+
+    with refused("at least one quote"):
+        store(leased(make_rater()), quotes=[])
+
+
+def test_a_quote_added_to_a_rating_that_stands():
+    make_wave()
     rating = rated(make_rater())
 
-    with pytest.raises(IntegrityError), transaction.atomic():
-        Quote.objects.create(rating=rating, start=start, end=end)
+    with refused("none is added"), transaction.atomic():
+        Quote.objects.create(rating=rating, start=0, end=5)
 
 
 def test_editing_or_deleting_a_quote():

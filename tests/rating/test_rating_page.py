@@ -75,9 +75,7 @@ def test_no_level_is_chosen_beforehand(client, card):
 def test_a_rating_with_level_and_quote_is_stored_and_the_next_card_comes(client, card):
     answer = post(client, card, level=4, quote=QUOTE, note="steady", confidence="sure")
 
-    assertRedirects(
-        answer, reverse("rating:queue"), status_code=303, fetch_redirect_response=False
-    )
+    assertRedirects(answer, reverse("rating:queue"), status_code=303, fetch_redirect_response=False)
     rating = Rating.objects.get()
     assert (rating.anchor.level, rating.slot, rating.note) == (4, 1, "steady")
     assert [(q.start, q.end) for q in rating.quotes.all()] == [(0, len(WORDS))]
