@@ -85,7 +85,9 @@ def rate_four_cards(page: Page, place: int) -> None:
         select_words(page, 5)
         expect(page.locator("#pick-count")).to_have_text("5 words")
         quotes = page.locator("#quotes > li")
-        press_until(page, "q", lambda wait: expect(quotes).to_have_count(1, timeout=wait))
+        press_until(
+            page, "q", lambda wait, quotes=quotes: expect(quotes).to_have_count(1, timeout=wait)
+        )
         level = page.locator(f"#level-{LEVELS[code][place]}")
         press_until(
             page,
