@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpRequest, HttpResponse
 
 Handler = Callable[[HttpRequest], HttpResponse]
@@ -30,6 +31,18 @@ class RequestIdMiddleware:
         response = self.get_response(request)
         response["X-Request-ID"] = name
         return response
+
+
+class SignInMiddleware(LoginRequiredMiddleware):
+    """Sends people to sign in; a request by script gets a plain 401, and keeps its page."""
+
+    def handle_no_permission(
+        self, request: HttpRequest, view_func: Callable[..., HttpResponse]
+    ) -> HttpResponse:
+        if request.headers.get("HX-Request") == "true":
+            return HttpResponse("Sign in to go on.", status=401, content_type="text/plain")
+        answer: HttpResponse = super().handle_no_permission(request, view_func)
+        return answer
 
 
 class NoStoreMiddleware:

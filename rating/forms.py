@@ -206,9 +206,14 @@ class Entry:
                 )
         return entry
 
+    def with_place(self, span: Span, card: Card) -> "Entry":
+        """A passage chosen in place of the words that were typed."""
+        return replace(self, words="").with_sentences([span], card)
+
     def given(self, card: Card) -> "Entry":
         """The entry with its ``answer``, or with the errors that stand in its way."""
-        entry = self if self.quotes or not self.words.strip() else self.with_words(card, None)
+        # Words that were typed and not yet added are meant as a quote: nothing typed is lost.
+        entry = self.with_words(card, None) if self.words.strip() else self
         errors = list(entry.errors)
         fields = {error.field for error in errors}
         if entry.level is None and "level" not in fields:

@@ -90,7 +90,7 @@ def rate(request: RaterRequest, code: UUID) -> HttpResponse:
     elif act == "remove" and (span := span_named(named)):
         entry = entry.without_quote(span)
     elif act == "use" and (span := span_named(named)):
-        entry = entry.with_sentences([span], card)
+        entry = entry.with_place(span, card)
     elif act == "clear":
         entry = entry.cleared()
     return _keep(request, assignment, card, entry, act)

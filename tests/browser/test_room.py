@@ -122,7 +122,7 @@ def test_digits_in_the_note_are_only_digits_and_enter_never_submits(room):
 
 def test_what_was_put_down_is_there_again_after_a_reload(room):
     page = room()
-    page.locator("#level-3").check()
+    page.locator(".level", has=page.locator("#level-3")).click()
     page.get_by_label("Note").fill("half a thought")
     expect(page.locator("#saved")).to_contain_text("Draft saved at")
 
@@ -145,7 +145,7 @@ def test_what_is_missing_is_said_at_the_top_and_takes_the_focus(room):
 
 def test_a_late_rating_is_taken_with_an_explanation(room):
     page = room()
-    page.locator("#level-3").check()
+    page.locator(".level", has=page.locator("#level-3")).click()
     page.get_by_label("Words from the response").fill("Sleep comes first, truly")
     reclaim(timezone.now() + timedelta(hours=2))
     assert Assignment.objects.get().outcome == "expired"
@@ -158,7 +158,7 @@ def test_a_late_rating_is_taken_with_an_explanation(room):
 def test_without_script_everything_can_be_done(room):
     page = room(java_script_enabled=False)
 
-    page.locator("#level-3").check()
+    page.locator(".level", has=page.locator("#level-3")).click()
     page.get_by_label("Words from the response").fill("sleep comes first, truly")
     page.get_by_role("button", name="Add quote").last.click()
     expect(page.locator("#quotes > li")).to_have_count(1)

@@ -112,6 +112,7 @@ def test_an_absence_is_marked_on_the_words_that_stand_in_its_place(client, card)
         ({"level": "3.5", "quote": QUOTE}, "3.5 is not a level here."),
         ({"level": 3, "words": "there is every need"}, "These words are not in the response."),
         ({"level": 3, "words": "heavy"}, "This quote is too short. Take at least three words."),
+        ({"level": 3, "quote": QUOTE, "words": "there is every need"}, "are not in the response."),
         ({"level": 3, "quote": "0-9999"}, "One quote is not in this response"),
         ({"level": 3, "quote": "drop table"}, "Add at least one quote before you submit."),
         ({"level": 3, "quote": QUOTE, "critical_harm": "on"}, "Say in one line what could happen."),
@@ -132,9 +133,10 @@ def test_the_closest_passage_is_offered_and_can_be_used(client, card):
     at = REPLY.index("no need")
     end = REPLY.index("tonight") + len("tonight")
 
-    post(client, card, do=f"use:{at}-{end}", level=3)
+    post(client, card, do=f"use:{at}-{end}", level=3, words="no need to carry it tonight")
 
-    assert Draft.objects.get().content["quotes"] == [[at, end, False]]
+    kept = Draft.objects.get().content
+    assert (kept["quotes"], kept["words"]) == ([[at, end, False]], "")
 
 
 def test_words_in_several_places_ask_which_is_meant(client, rater):
@@ -257,6 +259,14 @@ def test_nobody_but_raters_comes_in(client, card):
         assert client.get(url).status_code == 404
     client.logout()
     assertRedirects(client.get(reverse("rating:queue")), f"{reverse('account_login')}?next=/rate/")
+
+
+def test_without_a_session_a_post_by_script_gets_a_plain_401(client, card):
+    client.logout()
+
+    answer = post(client, card, htmx=True, level=3, quote=QUOTE)
+
+    assert (answer.status_code, answer.content) == (401, b"Sign in to go on.")
 
 
 def test_a_hostile_response_is_shown_as_text(client, rater):
