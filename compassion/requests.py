@@ -1,19 +1,18 @@
 """What every request gets: an id that the logs carry, and the words at the foot of every page."""
 
-import logging
 import re
 import secrets
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpRequest, HttpResponse
 
+from compassion.logs import request_id
+
 Handler = Callable[[HttpRequest], HttpResponse]
 
-request_id: ContextVar[str] = ContextVar("request_id", default="-")
 GIVEN_ID = re.compile(r"[0-9A-Za-z-]{8,64}")
 
 
@@ -56,12 +55,6 @@ class NoStoreMiddleware:
         if request.user.is_authenticated:
             response.setdefault("Cache-Control", "no-store, private")
         return response
-
-
-class RequestIdFilter(logging.Filter):
-    def filter(self, record: logging.LogRecord) -> bool:
-        record.request_id = request_id.get()
-        return True
 
 
 def site(request: HttpRequest) -> dict[str, Any]:

@@ -236,7 +236,7 @@ USE_TZ = True
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"request_id": {"()": "compassion.requests.RequestIdFilter"}},
+    "filters": {"request_id": {"()": "compassion.logs.RequestIdFilter"}},
     "formatters": {
         "json": {
             "()": "pythonjsonlogger.json.JsonFormatter",

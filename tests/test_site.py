@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains
 
-from compassion.requests import RequestIdFilter, request_id
+from compassion.logs import RequestIdFilter, request_id
 from rating.models import Role
 from tests.factories import leased, make_rater, make_user, make_wave
 
