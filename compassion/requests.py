@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 
 from compassion.logs import request_id
 
@@ -35,12 +36,16 @@ class RequestIdMiddleware:
 class SignInMiddleware(LoginRequiredMiddleware):
     """Sends people to sign in; a request by script gets a plain 401, and keeps its page."""
 
-    def handle_no_permission(
-        self, request: HttpRequest, view_func: Callable[..., HttpResponse]
-    ) -> HttpResponse:
-        if request.headers.get("HX-Request") == "true":
+    def process_view(
+        self,
+        request: HttpRequest,
+        view_func: Callable[..., HttpResponseBase],
+        view_args: tuple[Any, ...],
+        view_kwargs: dict[str, Any],
+    ) -> HttpResponseBase | None:
+        answer = super().process_view(request, view_func, view_args, view_kwargs)
+        if answer is not None and request.headers.get("HX-Request") == "true":
             return HttpResponse("Sign in to go on.", status=401, content_type="text/plain")
-        answer: HttpResponse = super().handle_no_permission(request, view_func)
         return answer
 
 

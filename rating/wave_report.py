@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from django.core.cache import cache
 from django.db.models import Count, F, Max
@@ -81,7 +82,7 @@ def _make(wave: Wave, now: datetime) -> WaveReport:
 def export_rows(wave: Wave) -> list[ExportRow]:
     """Every rating of the wave, counted or not, under code names. Superseded ones are left out."""
     _, dimension_of = _dimensions(wave)
-    quotes: dict[int, list[str]] = {}
+    quotes: dict[UUID, list[str]] = {}
     for rating, text in (
         Quote.objects.filter(rating__response__run__wave=wave)
         .order_by("rating", "start")
