@@ -8,6 +8,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from runs.guards import all_guards, installed
+
 
 @login_not_required
 @require_safe
@@ -25,6 +27,8 @@ def readyz(request: HttpRequest) -> JsonResponse:
         executor = MigrationExecutor(connection)
         if executor.migration_plan(executor.loader.graph.leaf_nodes()):
             faults["database"] = "not migrated: run manage.py migrate"
+        elif not {guard.name for guard in all_guards()} <= installed(connection):
+            faults["database"] = "its guards are missing: run manage.py migrate"
     except DatabaseError:
         faults["database"] = "does not answer"
     try:

@@ -1,5 +1,5 @@
 from django.apps import AppConfig
-from django.db.models.signals import post_migrate
+from django.db.models.signals import post_migrate, pre_migrate
 
 
 class RunsConfig(AppConfig):
@@ -8,6 +8,7 @@ class RunsConfig(AppConfig):
 
     def ready(self) -> None:
         from runs import tasks  # noqa: F401  (its signals wake what a killed worker left)
-        from runs.guards import install
+        from runs.guards import install, lift
 
+        pre_migrate.connect(lift, sender=self)
         post_migrate.connect(install, sender=self)

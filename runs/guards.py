@@ -1,8 +1,9 @@
 """Rules about rows that no column constraint can say, kept by triggers in the database itself.
 
 A guard refuses an event on a table when a condition holds. The same condition, over OLD and NEW,
-runs on PostgreSQL and SQLite. Guards are put back after every ``migrate``, because SQLite drops
-them silently whenever a migration rebuilds their table.
+runs on PostgreSQL and SQLite. Guards are lifted before migrations and put back after every
+``migrate``: SQLite drops them silently whenever a migration rebuilds their table, and refuses to
+rebuild one that a guard elsewhere mentions.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,6 +14,8 @@ from typing import Any, Literal
 from django.apps import AppConfig, apps
 from django.db import DEFAULT_DB_ALIAS, connections, models, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+
+GUARDED = ("runs", "rating")
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ def sql_for(guard: Guard, vendor: str) -> list[str]:
 
 def all_guards() -> list[Guard]:
     """The guards of every app, as its ``rules`` module lists them."""
-    return [guard for name in ("runs", "rating") for guard in guards_of(apps.get_app_config(name))]
+    return [guard for name in GUARDED for guard in guards_of(apps.get_app_config(name))]
 
 
 def guards_of(app: AppConfig) -> list[Guard]:
@@ -111,16 +114,28 @@ def installed(connection: BaseDatabaseWrapper) -> set[str]:
         return {name for (name,) in cursor.fetchall()}
 
 
-@contextmanager
-def lifted(using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
-    """Take the guards away for a while: for emptying a test database, and nothing else."""
+def lift(using: str = DEFAULT_DB_ALIAS, plan: object = True, **_: Any) -> None:
+    """Take the guards away: before migrations, and to empty a test database. Nothing else may.
+
+    SQLite cannot rename a table while a trigger of another one mentions it, and so could not
+    rebuild it.
+    """
+    if not plan:
+        return
     connection = connections[using]
+    standing = installed(connection)
     with connection.cursor() as cursor:
         for guard in all_guards():
-            on_table = f" ON {guard.table}" if connection.vendor == "postgresql" else ""
-            cursor.execute(f"DROP TRIGGER IF EXISTS {guard.name}{on_table}")
+            if guard.name in standing:
+                on_table = f" ON {guard.table}" if connection.vendor == "postgresql" else ""
+                cursor.execute(f"DROP TRIGGER {guard.name}{on_table}")
+
+
+@contextmanager
+def lifted(using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
+    lift(using)
     try:
         yield
     finally:
-        for name in ("runs", "rating"):
+        for name in GUARDED:
             install(apps.get_app_config(name), using)

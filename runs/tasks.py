@@ -1,0 +1,288 @@
+"""Fetching replies. The database is the only truth: a message is a wake-up and may be lost.
+
+A task holds the rows it works on for a few seconds at a time and renews while it lives. Whoever
+is killed stops renewing, and the reaper in any worker wakes somebody for what was left.
+"""
+
+import hashlib
+import logging
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from threading import Event, Thread
+from time import monotonic
+from typing import Any
+from uuid import uuid4
+
+from celery import shared_task
+from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
+from django.conf import settings
+from django.db import DatabaseError, close_old_connections, connections, transaction
+from django.db.models import Q
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from runs.models import Response, Run, RunState, Status
+from runs.prompts import message_hash, messages_for
+from runs.providers import Calls, Outcome, Question, RunStopped, provider_for
+from runs.replies import Reply
+from runs.signals import responses_completed
+
+log = logging.getLogger(__name__)
+
+HOLD = timedelta(seconds=5)
+RENEW_SECONDS = 1.5
+WORK_SECONDS = 120.0
+LINGER_SECONDS = 0.004
+WAKE_AGAIN = timedelta(seconds=2)
+REAP_SECONDS = 1.0
+
+_shutting_down = Event()
+
+
+def wake(run: Run) -> None:
+    """Have somebody ask for what is pending in a run, once this transaction is through."""
+    Run.objects.filter(pk=run.pk).update(woken_at=timezone.now())
+    # A broker that does not answer is no fault of the caller's: the reaper looks again.
+    transaction.on_commit(partial(fetch_chunk.delay, run_id=run.pk), robust=True)
+
+
+@shared_task
+def fetch_chunk(*, run_id: int) -> None:
+    """Ask for pending replies of a run and store them, for a while; a next task takes the rest.
+
+    Safe to run twice, and at the same time: a row is stored by the task that holds it.
+    """
+    run = Run.objects.select_related("subject").filter(pk=run_id).first()
+    if run is None or run.state != RunState.ASKING:
+        return
+    try:
+        provider = provider_for(run.subject)
+    except RunStopped as why:
+        stop(run, why.reason)
+        return
+    # Not the message's own id: a broker may hand one message to two workers.
+    holder = uuid4().hex
+    with Calls(provider) as calls:
+        try:
+            _fetch(run, holder, calls)
+        finally:
+            let_go(run, holder)
+    if is_left(run, timezone.now()):
+        wake(run)
+
+
+def _fetch(run: Run, holder: str, calls: Calls) -> None:
+    """Keep calls in flight until nothing is left; once time is up, begin no more of them."""
+    held: dict[int, Response] = {}
+    room = settings.ASK_IN_FLIGHT
+    ends = monotonic() + WORK_SECONDS
+    renews = monotonic() + RENEW_SECONDS
+    taking = True
+    while True:
+        if taking and (monotonic() > ends or _shutting_down.is_set()):
+            taking = False
+            unasked = calls.take_back()
+            let_go(run, holder, unasked)
+            held = {pk: row for pk, row in held.items() if pk not in unasked}
+        if taking and len(held) <= room + room // 4:
+            rows, room = claim(run, holder, len(held))
+            taking = bool(rows)
+            held |= {row.pk: row for row in rows}
+            calls.ask([(row.pk, question_of(run, row)) for row in rows], room=room)
+        if not held:
+            return
+        ended = calls.finished(
+            within=0.25, linger=LINGER_SECONDS, most=settings.ASK_IN_FLIGHT // 4 + 1
+        )
+        if ended:
+            store(run, holder, [(held.pop(pk), outcome) for pk, outcome in ended.items()])
+            calls.stored(len(ended))
+        for outcome in ended.values():
+            if isinstance(outcome, RunStopped):
+                stop(run, outcome.reason)
+                return
+        if monotonic() > renews:
+            renew(run, holder, held, taking=taking)
+            renews = monotonic() + RENEW_SECONDS
+
+
+def question_of(run: Run, row: Response) -> Question:
+    """What is sent for one row, whose hash the row keeps."""
+    messages = messages_for(run.system_message, row.item.turns, row.item.prompt)
+    row.message_hash = message_hash(messages)
+    return Question(tuple(messages), row.seed)
+
+
+def claim(run: Run, holder: str, held: int) -> tuple[list[Response], int]:
+    """Rows that are this task's for a while, and how many it may have in flight.
+
+    The calls in flight are shared by all tasks of a run: what others hold counts. As many again
+    are claimed ahead, so that a place that becomes free is filled without a trip to the database.
+    """
+    now = timezone.now()
+    with transaction.atomic():
+        (state,) = Run.objects.select_for_update(no_key=True).values_list("state").get(pk=run.pk)
+        pending = Response.objects.filter(run=run).pending()
+        others = pending.filter(held_until__gte=now).exclude(held_by=holder).count()
+        room = max(settings.ASK_IN_FLIGHT - others, 0)
+        wanted = 2 * room - held
+        if state != RunState.ASKING or wanted <= 0:
+            return [], room
+        rows = list(
+            Response.objects.filter(run=run)
+            .unheld(now)
+            .order_by("position")
+            .select_related("item")
+            .select_for_update(skip_locked=True, of=("self",))[:wanted]
+        )
+        Response.objects.filter(pk__in=[row.pk for row in rows]).update(
+            held_by=holder, held_until=now + HOLD
+        )
+    return rows, room
+
+
+def store(run: Run, holder: str, ended: Sequence[tuple[Response, Outcome]]) -> int:
+    """Keep what has ended, in one transaction; say how many rows were no longer this task's.
+
+    Whoever stalled for so long that another took over stores nothing, so nothing is stored twice.
+    """
+    now = timezone.now()
+    completed: list[int] = []
+    lost = 0
+    with transaction.atomic():
+        # One after another for each run: else two last batches would each wait for the other's.
+        Run.objects.select_for_update(no_key=True).values_list("pk").get(pk=run.pk)
+        for row, outcome in sorted(ended, key=lambda pair: pair[0].pk):
+            mine = Response.objects.filter(pk=row.pk, status=Status.PENDING, held_by=holder)
+            columns: dict[str, Any] = {
+                "attempts": [*row.attempts, *outcome.attempts],
+                "held_by": "",
+                "held_until": None,
+            }
+            if isinstance(outcome, Reply):
+                columns |= columns_of(outcome)
+                columns |= {"message_hash": row.message_hash, "completed_at": now}
+            if not mine.update(**columns):
+                lost += 1
+            elif columns.get("status") == Status.COMPLETED:
+                completed.append(row.pk)
+        tell(run, completed)
+    if lost:
+        log.warning("%s replies of run %s came too late and were dropped", lost, run.pk)
+    return lost
+
+
+def columns_of(reply: Reply) -> dict[str, Any]:
+    """What a row keeps of a reply."""
+    return {
+        "status": reply.status,
+        "text": reply.text,
+        "text_hash": hashlib.sha256(reply.text.encode()).hexdigest() if reply.text else "",
+        "raw": reply.raw,
+        "finish_reason": reply.finish_reason,
+        "fingerprint": reply.fingerprint,
+        "usage": reply.usage,
+    }
+
+
+def tell(run: Run, completed: list[int]) -> None:
+    """Say what was just stored, and close the run once nothing is pending. In a transaction."""
+    if completed:
+        responses_completed.send(sender=Response, response_ids=completed)
+    if not Response.objects.filter(run=run).pending().exists():
+        Run.objects.filter(pk=run.pk).update(state=RunState.DONE, ended_at=timezone.now())
+
+
+def stop(run: Run, reason: str) -> None:
+    """Ask no more in this run, and say why. Its other rows stay pending."""
+    log.error("run %s stopped: %s", run.pk, reason)
+    Run.objects.filter(pk=run.pk, state=RunState.ASKING).update(
+        state=RunState.STOPPED, stop_reason=reason, ended_at=timezone.now()
+    )
+
+
+def renew(run: Run, holder: str, held: Collection[int], *, taking: bool) -> None:
+    """Hold on to these rows; and while more are taken, nobody else need be woken."""
+    now = timezone.now()
+    Response.objects.filter(pk__in=held, status=Status.PENDING, held_by=holder).update(
+        held_until=now + HOLD
+    )
+    if taking:
+        Run.objects.filter(pk=run.pk).update(woken_at=now)
+
+
+def let_go(run: Run, holder: str, rows: Collection[int] | None = None) -> None:
+    """Leave rows to whoever comes next: these, or all that this task holds."""
+    mine = Response.objects.filter(run=run, status=Status.PENDING, held_by=holder)
+    if rows is not None:
+        mine = mine.filter(pk__in=rows)
+    mine.update(held_by="", held_until=None)
+
+
+def is_left(run: Run, now: datetime) -> bool:
+    """Whether a run that is being asked has rows that nobody holds, and room to ask them."""
+    rows = Response.objects.filter(run=run, run__state=RunState.ASKING)
+    if not rows.unheld(now).exists():
+        return False
+    return rows.pending().filter(held_until__gte=now).count() < settings.ASK_IN_FLIGHT
+
+
+def wake_what_is_left() -> list[int]:
+    """Wake a task for each run that has work and none; return the runs that were woken.
+
+    Every worker does this. One of them wins the update of a run, and wakes it.
+    """
+    now = timezone.now()
+    asleep = Run.objects.filter(
+        Q(woken_at=None) | Q(woken_at__lt=now - WAKE_AGAIN), state=RunState.ASKING
+    )
+    woken = []
+    for run in asleep:
+        if is_left(run, now) and asleep.filter(pk=run.pk).update(woken_at=now):
+            fetch_chunk.delay(run_id=run.pk)
+            woken.append(run.pk)
+    return woken
+
+
+class Reaper(Thread):
+    """Looks every second for work that nobody does: a broker may lose what a killed worker held."""
+
+    def __init__(self) -> None:
+        super().__init__(name="reaper", daemon=True)
+        self.stopping = Event()
+
+    def run(self) -> None:
+        while not self.stopping.is_set():
+            try:
+                wake_what_is_left()
+            except (DatabaseError, OperationalError) as why:
+                log.warning("the reaper will look again: %s", why)
+            close_old_connections()
+            self.stopping.wait(REAP_SECONDS)
+        connections.close_all()
+
+
+_reapers: list[Reaper] = []
+
+
+@worker_ready.connect
+def start_reaper(**_: Any) -> None:
+    _shutting_down.clear()
+    reaper = Reaper()
+    _reapers.append(reaper)
+    reaper.start()
+
+
+@worker_shutting_down.connect
+def begin_no_more(**_: Any) -> None:
+    """What is in flight may still end; what has not begun is left to the next worker."""
+    _shutting_down.set()
+
+
+@worker_shutdown.connect
+def stop_reaper(**_: Any) -> None:
+    while _reapers:
+        reaper = _reapers.pop()
+        reaper.stopping.set()
+        reaper.join(timeout=5)

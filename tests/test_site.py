@@ -10,7 +10,7 @@ import pytest
 import yaml
 from django.conf import settings
 from django.core.management import call_command
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
 from django.test import Client
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains
@@ -39,6 +39,14 @@ def test_without_a_database_it_is_up_and_not_ready(client, monkeypatch):
 
     assert client.get("/healthz").status_code == 200
     assert (answer.status_code, answer.json()["faults"]) == (503, {"database": "does not answer"})
+
+
+def test_without_its_guards_it_is_not_ready(client):
+    with connection.cursor() as cursor:
+        on_table = " ON runs_bank" if connection.vendor == "postgresql" else ""
+        cursor.execute(f"DROP TRIGGER runs_bank_no_change{on_table}")
+
+    assert "guards are missing" in client.get("/readyz").json()["faults"]["database"]
 
 
 def test_the_content_security_policy_allows_nothing_inline_and_nothing_from_elsewhere(client):

@@ -2,81 +2,22 @@
 
 import json
 import os
-import socket
-import subprocess
-import sys
 import threading
-import time
-import urllib.request
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 
 from compassion.celery import app
-
-STUB = Path(__file__).resolve().parent.parent / "stub_openai.py"
-
-
-def until(true: Callable[[], object], seconds: float, what: str) -> float:
-    """The seconds it took until something was true; fails with ``what`` if it never was."""
-    begun = time.monotonic()
-    while not true():
-        if time.monotonic() - begun > seconds:
-            pytest.fail(f"not within {seconds} s: {what}")
-        time.sleep(0.02)
-    return time.monotonic() - begun
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
-
-
-@dataclass
-class Stub:
-    """A running stand-in service."""
-
-    port: int
-
-    @property
-    def base_url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
-
-    def stats(self) -> dict:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/stats", timeout=5) as answer:
-            return json.load(answer)
-
-    def answers(self) -> bool:
-        try:
-            return bool(self.stats() is not None)
-        except OSError:
-            return False
+from tests.services import Stub, stand_ins
 
 
 @pytest.fixture
 def stub() -> Iterator[Callable[..., Stub]]:
     """Starts stand-in services with the given options, and ends them after the test."""
-    started = []
-
-    def start(**options: object) -> Stub:
-        port = free_port()
-        arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
-        process = subprocess.Popen(
-            [sys.executable, str(STUB), f"--port={port}", *arguments], stderr=subprocess.DEVNULL
-        )
-        started.append(process)
-        service = Stub(port)
-        until(service.answers, 10, "the stand-in service answers")
-        return service
-
-    yield start
-    for process in started:
-        process.terminate()
-        process.wait(timeout=10)
+    with stand_ins() as start:
+        yield start
 
 
 @pytest.fixture
@@ -95,7 +36,8 @@ def server():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(answer)))
             self.end_headers()
-            self.wfile.write(answer)
+            with suppress(ConnectionError):  # a client may have read enough
+                self.wfile.write(answer)
 
         def log_message(self, *args):
             pass

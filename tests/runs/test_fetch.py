@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 from django.conf import settings
-from django.db import connections
+from django.db import OperationalError, connections
 from django.utils import timezone
 
 from runs import tasks
@@ -262,6 +262,25 @@ def test_the_reaper_leaves_a_run_whose_every_call_is_taken(woken, settings):
 
     assert tasks.wake_what_is_left() == []
     assert run.responses.unheld(timezone.now()).exists()
+
+
+def test_the_reaper_looks_again_after_the_database_failed(monkeypatch):
+    looks = threading.Semaphore(0)
+
+    def look():
+        looks.release()
+        raise OperationalError("The database has gone away.")
+
+    monkeypatch.setattr(tasks, "wake_what_is_left", look)
+    monkeypatch.setattr(tasks, "REAP_SECONDS", 0.01)
+    reaper = tasks.Reaper()
+    reaper.start()
+
+    assert all(looks.acquire(timeout=5) for _ in range(3))
+
+    reaper.stopping.set()
+    reaper.join(5)
+    assert not reaper.is_alive()
 
 
 @pytest.mark.django_db(transaction=True)

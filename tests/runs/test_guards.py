@@ -186,12 +186,6 @@ def test_guards_are_back_after_a_table_was_rebuilt():
         assert {guard.name for guard in all_guards()} <= installed(connection)
 
 
-@pytest.mark.xfail(
-    connection.vendor == "sqlite",
-    reason="SQLite does not rename a table that a trigger of another table mentions: "
-    "the guards must be lifted before a migration",
-    strict=True,
-)
 @pytest.mark.django_db(transaction=True)
 def test_a_table_that_other_guards_mention_can_be_rebuilt():
     with rebuilt(Response, "fingerprint"):

@@ -1,0 +1,280 @@
+"""A plan file, read and checked into frozen dataclasses. It is TOML, written by a person."""
+
+import ipaddress
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+LARGEST_FILE = 1_000_000
+KINDS = ("local", "pilot", "official")
+PROVIDERS = ("openai", "demo", "import")
+SLUG = re.compile(r"[A-Za-z0-9_-]{1,50}")
+NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
+MOST_TRIALS = 100
+MOST_TOKENS = 1_000_000
+
+WAVE_KEYS = ("code", "title", "kind", "bank", "seed", "trials", "preregistration", "subjects")
+SUBJECT_KEYS = (
+    "developer",
+    "family",
+    "snapshot",
+    "provider",
+    "base_url",
+    "digest",
+    "access_tier",
+    "quantisation",
+    "sampling",
+    "conditions",
+)
+CONDITION_KEYS = ("name", "system_message")
+SAMPLING_KEYS = ("temperature", "top_p", "max_tokens", "max_completion_tokens")
+
+
+class PlanFileRefused(ValueError):
+    """A plan file that is not planned, with every fault found."""
+
+    def __init__(self, faults: list[str]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("\n".join(faults))
+
+
+@dataclass(frozen=True)
+class ConditionPlan:
+    name: str
+    system_message: str
+
+
+@dataclass(frozen=True)
+class SubjectPlan:
+    developer: str
+    family: str
+    snapshot: str
+    provider: str
+    base_url: str
+    digest: str
+    access_tier: str
+    quantisation: str
+    sampling: dict[str, Any] = field(hash=False)
+    conditions: tuple[ConditionPlan, ...]
+
+
+@dataclass(frozen=True)
+class WavePlan:
+    code: str
+    title: str
+    kind: str
+    bank: str
+    seed: str
+    trials: int
+    preregistration: str
+    subjects: tuple[SubjectPlan, ...]
+
+
+def read_plan(path: Path) -> WavePlan:
+    """The plan in a file. Raises ``PlanFileRefused`` with every fault."""
+    size = path.stat().st_size
+    if size > LARGEST_FILE:
+        raise PlanFileRefused(
+            [f"{path.name} has {size:,} bytes; a plan may have {LARGEST_FILE:,}."]
+        )
+    return parse_plan(path.read_bytes())
+
+
+def parse_plan(raw: bytes) -> WavePlan:
+    """The plan in the bytes of a file. Raises ``PlanFileRefused`` with every fault."""
+    try:
+        data = tomllib.loads(raw.decode("utf-8"))
+    except UnicodeDecodeError as why:
+        raise PlanFileRefused([f"not UTF-8 text: {why}."]) from None
+    except RecursionError:
+        raise PlanFileRefused(["nested too deeply to be a plan."]) from None
+    except ValueError as why:
+        raise PlanFileRefused([f"not valid TOML: {why}."]) from None
+    if faults := list(_in_wave(data)):
+        raise PlanFileRefused(faults)
+    return WavePlan(
+        code=data["code"],
+        title=data["title"],
+        kind=data["kind"],
+        bank=data["bank"],
+        seed=data["seed"],
+        trials=data["trials"],
+        preregistration=data["preregistration"],
+        subjects=tuple(
+            SubjectPlan(
+                developer=row["developer"],
+                family=row["family"],
+                snapshot=row["snapshot"],
+                provider=row["provider"],
+                base_url=row.get("base_url", ""),
+                digest=row.get("digest", ""),
+                access_tier=row.get("access_tier", ""),
+                quantisation=row.get("quantisation", ""),
+                sampling=row.get("sampling", {}),
+                conditions=tuple(
+                    ConditionPlan(one["name"], one["system_message"]) for one in row["conditions"]
+                ),
+            )
+            for row in data["subjects"]
+        ),
+    )
+
+
+def on_loopback(base_url: str) -> bool:
+    """Whether an address names this very machine, where nothing needs a key."""
+    host = urlsplit(base_url).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _in_wave(data: dict[str, Any]) -> Iterator[str]:
+    yield from _unknown(data, WAVE_KEYS, "")
+    yield from _text(data, "code", "", most=50)
+    yield from _text(data, "title", "", most=200)
+    yield from _text(data, "bank", "", most=151)
+    yield from _text(data, "seed", "", most=100)
+    yield from _text(data, "preregistration", "", most=LARGEST_FILE, may_be_empty=True)
+    yield from _one_of(data, "kind", "", KINDS)
+    if isinstance(code := data.get("code"), str) and code and not SLUG.fullmatch(code):
+        yield f"code: {code!r} may have letters, digits, - and _ only, and at most 50 of them."
+    yield from _whole(data, "trials", "", 1, MOST_TRIALS, needed=True)
+    subjects = _tables(data.get("subjects"))
+    if not subjects:
+        yield "subjects: there must be at least one [[subjects]] table."
+        return
+    for number, row in enumerate(subjects, start=1):
+        yield from _in_subject(row, f"subjects {number}: ")
+    names = Counter(
+        tuple(str(row.get(key)) for key in ("developer", "family", "snapshot")) for row in subjects
+    )
+    for name, times in names.items():
+        if times > 1:
+            yield (
+                f"subjects: {' '.join(name)} stands {times} times. "
+                "List a subject once, with all its conditions."
+            )
+
+
+def _in_subject(row: dict[str, Any], where: str) -> Iterator[str]:
+    yield from _unknown(row, SUBJECT_KEYS, where)
+    yield from _text(row, "developer", where, most=100)
+    yield from _text(row, "family", where, most=100)
+    yield from _text(row, "snapshot", where, most=200)
+    for key in ("digest", "access_tier", "quantisation"):
+        if key in row:
+            yield from _text(row, key, where, most=100, may_be_empty=True)
+    yield from _one_of(row, "provider", where, PROVIDERS)
+    yield from _in_address(row, where)
+    yield from _in_sampling(row.get("sampling", {}), where)
+    conditions = _tables(row.get("conditions"))
+    if not conditions:
+        yield (
+            f"{where}conditions: there must be at least one [[subjects.conditions]] table, "
+            'with its system_message, which may be "".'
+        )
+        return
+    for number, condition in enumerate(conditions, start=1):
+        yield from _in_condition(condition, f"{where}conditions {number}: ")
+    names = Counter(str(condition.get("name")) for condition in conditions)
+    for name, times in names.items():
+        if times > 1:
+            yield f"{where}conditions: {name!r} stands {times} times; each needs a name of its own."
+
+
+def _in_condition(row: dict[str, Any], where: str) -> Iterator[str]:
+    yield from _unknown(row, CONDITION_KEYS, where)
+    yield from _text(row, "name", where, most=50)
+    if isinstance(name := row.get("name"), str) and name and not SLUG.fullmatch(name):
+        yield f"{where}name: {name!r} may have letters, digits, - and _ only."
+    yield from _text(row, "system_message", where, most=LARGEST_FILE, may_be_empty=True)
+
+
+def _in_address(row: dict[str, Any], where: str) -> Iterator[str]:
+    address = row.get("base_url", "")
+    if address == "":
+        return
+    if not isinstance(address, str) or len(address) > 300:
+        yield f"{where}base_url: {address!r} is not an address of at most 300 characters."
+        return
+    if row.get("provider") != "openai":
+        yield f"{where}base_url: only the provider openai has one; leave it out."
+    try:
+        parts = urlsplit(address)
+        known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        known = False
+    if not known:
+        yield f"{where}base_url: {address!r} is not an http or https address."
+    elif parts.username or parts.password:
+        yield f"{where}base_url: holds a name or a password. A key comes from the environment only."
+    elif parts.scheme == "http" and not on_loopback(address):
+        yield f"{where}base_url: {address!r} would send the key unencrypted; write https."
+
+
+def _in_sampling(sampling: Any, where: str) -> Iterator[str]:
+    where = f"{where}sampling: "
+    if not isinstance(sampling, dict):
+        yield f"{where}{sampling!r} is not a table."
+        return
+    yield from _unknown(sampling, SAMPLING_KEYS, where)
+    for key, most in (("temperature", 2), ("top_p", 1)):
+        value = sampling.get(key, 0)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not 0 <= value <= most:
+            yield f"{where}{key}: {value!r} is not a number from 0 to {most}."
+    for key in ("max_tokens", "max_completion_tokens"):
+        yield from _whole(sampling, key, where, 1, MOST_TOKENS)
+
+
+def _unknown(row: dict[str, Any], keys: tuple[str, ...], where: str) -> Iterator[str]:
+    for key in row:
+        if key not in keys:
+            yield f"{where}there is no key {key!r}; the keys are: {', '.join(keys)}."
+
+
+def _text(
+    row: dict[str, Any], key: str, where: str, *, most: int, may_be_empty: bool = False
+) -> Iterator[str]:
+    value = row.get(key)
+    if key not in row:
+        hint = ' (it may be "")' if may_be_empty else ""
+        yield f"{where}{key}: missing{hint}."
+    elif not isinstance(value, str):
+        yield f"{where}{key}: {value!r} is not a text; put it in quotes."
+    elif not value.strip() and not may_be_empty:
+        yield f"{where}{key}: empty."
+    elif len(value) > most:
+        yield f"{where}{key}: has {len(value):,} characters; it may have {most:,}."
+    elif bad := NOT_TEXT.search(value):
+        yield f"{where}{key}: holds {bad.group()!r}, which is no text."
+
+
+def _one_of(row: dict[str, Any], key: str, where: str, known: tuple[str, ...]) -> Iterator[str]:
+    if row.get(key) not in known:
+        given = repr(row[key]) if key in row else "nothing"
+        yield f"{where}{key}: {given} is not one of: {', '.join(known)}."
+
+
+def _whole(
+    row: dict[str, Any], key: str, where: str, least: int, most: int, *, needed: bool = False
+) -> Iterator[str]:
+    if key not in row:
+        if needed:
+            yield f"{where}{key}: missing."
+        return
+    value = row[key]
+    if type(value) is not int or not least <= value <= most:
+        yield f"{where}{key}: {value!r} is not a whole number from {least} to {most:,}."
+
+
+def _tables(value: Any) -> list[dict[str, Any]]:
+    """The tables of a list of tables; none where it is anything else."""
+    tables = isinstance(value, list) and all(isinstance(row, dict) for row in value)
+    return value if tables else []

@@ -1,0 +1,195 @@
+"""Where a wave stands: what a page and a command say of it."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import Count, Max, Min, Q
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from runs.models import Item, Provider, Response, Run, RunState, Status, Wave
+
+MINUTE = timedelta(seconds=60)
+GOOD = {"completed", "imported"}
+
+
+@dataclass(frozen=True)
+class RunProgress:
+    """One run, by how its trials ended."""
+
+    subject: str
+    condition: str
+    provider: str
+    state: str
+    stop_reason: str
+    counts: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def ended(self) -> int:
+        return self.total - self.counts[Status.PENDING]
+
+    def bar(self) -> list[dict[str, Any]]:
+        """The parts of a bar 100 wide, each with its place; those of nothing left out."""
+        parts, x = [], 0.0
+        for status in (
+            Status.COMPLETED,
+            Status.FILTERED,
+            Status.FAILED,
+            Status.MALFORMED,
+            Status.PENDING,
+        ):
+            width = 100 * self.counts[status] / self.total if self.total else 0
+            if width:
+                parts.append({"status": status.value, "x": round(x, 3), "width": round(width, 3)})
+            x += width
+        return parts
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One attempt that brought no reply to rate."""
+
+    at: Any
+    kind: str
+    detail: str
+    subject: str
+    item: str
+    trial: int
+
+
+@dataclass(frozen=True)
+class Progress:
+    items: int
+    trials: int
+    runs: tuple[RunProgress, ...]
+    per_second: float
+    seconds_left: int | None
+    faults: tuple[Fault, ...]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return {status.value: sum(run.counts[status] for run in self.runs) for status in Status}
+
+    @property
+    def total(self) -> int:
+        return sum(run.total for run in self.runs)
+
+    @property
+    def ended(self) -> int:
+        return sum(run.ended for run in self.runs)
+
+    @property
+    def percent(self) -> int:
+        return 100 * self.ended // self.total if self.total else 0
+
+    @property
+    def milestone(self) -> str:
+        """Changes with each quarter that is done, and with the state: what is worth a word."""
+        return f"{self.percent // 25 * 25}-{self.state}"
+
+    @property
+    def time_left(self) -> str:
+        if self.seconds_left is None:
+            return ""
+        if self.seconds_left < 90:
+            return f"about {self.seconds_left} s"
+        minutes = round(self.seconds_left / 60)
+        return f"about {minutes} min" if minutes < 120 else f"about {round(minutes / 60)} h"
+
+    @property
+    def asking(self) -> bool:
+        return any(run.state == RunState.ASKING for run in self.runs)
+
+    @property
+    def state(self) -> str:
+        """The wave's state, from those of its runs: what most needs a look comes first."""
+        states = {run.state for run in self.runs}
+        for state in (RunState.STOPPED, RunState.ASKING, RunState.PLANNED):
+            if state in states:
+                return state.value
+        return RunState.DONE.value
+
+    @property
+    def startable(self) -> bool:
+        return any(
+            run.state in (RunState.PLANNED, RunState.STOPPED) and run.provider != Provider.IMPORT
+            for run in self.runs
+        )
+
+    @property
+    def fault_kinds(self) -> list[tuple[str, int]]:
+        return sorted(Counter(fault.kind for fault in self.faults).items())
+
+
+def progress_of(wave: Wave) -> Progress:
+    """How far a wave has come, in a fixed number of questions to the database."""
+    now = timezone.now()
+    runs = tuple(
+        RunProgress(
+            subject=run.subject.code,
+            condition=run.condition,
+            provider=run.subject.provider,
+            state=run.state,
+            stop_reason=run.stop_reason,
+            counts={status.value: getattr(run, f"n_{status.value}") for status in Status},
+        )
+        for run in Run.objects.filter(wave=wave)
+        .select_related("subject")
+        .annotate(
+            **{
+                f"n_{status.value}": Count("responses", filter=Q(responses__status=status))
+                for status in Status
+            }
+        )
+        .order_by("subject__code", "condition")
+    )
+    recent = Response.objects.of_wave(wave).filter(
+        completed_at__gt=now - MINUTE, run__state__in=[RunState.ASKING, RunState.DONE]
+    )
+    told = recent.aggregate(count=Count("pk"), first=Min("completed_at"), last=Max("completed_at"))
+    # In its first minute a run has not had a minute to count in.
+    seconds = max((now - told["first"]).total_seconds(), 1.0) if told["first"] else 60.0
+    per_second = told["count"] / seconds
+    left = sum(run.counts[Status.PENDING] for run in runs if run.state == RunState.ASKING)
+    return Progress(
+        items=Item.objects.served().filter(bank=wave.bank_id).count(),
+        trials=wave.trials,
+        runs=runs,
+        per_second=per_second,
+        seconds_left=round(left / per_second) if left and per_second else None,
+        faults=faults_of(wave),
+    )
+
+
+def faults_of(wave: Wave, most: int = 20) -> tuple[Fault, ...]:
+    """The last attempts that went wrong, newest first; also those that a retry made good."""
+    rows = (
+        Response.objects.of_wave(wave)
+        .filter(
+            Q(attempts__1__isnull=False)
+            | Q(status__in=[Status.FILTERED, Status.FAILED, Status.MALFORMED])
+            | Q(status=Status.PENDING, attempts__0__isnull=False)
+        )
+        .order_by("-completed_at", "-pk")
+        .values_list("run__subject__code", "item__code", "trial", "attempts")[: 2 * most]
+    )
+    faults = [
+        Fault(
+            at=parse_datetime(attempt["at"]),
+            kind=attempt["outcome"],
+            detail=attempt["detail"],
+            subject=subject,
+            item=item,
+            trial=trial,
+        )
+        for subject, item, trial, attempts in rows
+        for attempt in attempts
+        if attempt["outcome"] not in GOOD
+    ]
+    return tuple(sorted(faults, key=lambda fault: fault.at, reverse=True)[:most])

@@ -1,0 +1,383 @@
+"""Asking a subject: the one module that opens a connection."""
+
+import asyncio
+import json
+import logging
+import os
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
+from time import monotonic
+from typing import Any, Protocol, TypeVar, cast
+
+import httpx2
+import openai
+from django.conf import settings
+
+from runs.canonical import draw
+from runs.models import Provider as ProviderName
+from runs.models import Subject
+from runs.plan import retry_seed
+from runs.plan_file import on_loopback
+from runs.prompts import Message
+from runs.replies import LARGEST_REPLY, Reply, read_reply, short
+
+log = logging.getLogger(__name__)
+logging.getLogger("httpx2").setLevel(logging.WARNING)  # else a line for every call
+T = TypeVar("T")
+
+# How often a trial is asked in all, by what went wrong. What is not here is not asked again.
+ATTEMPTS = {"rate_limit": 4, "timeout": 3, "server": 3, "network": 3, "empty": 3}
+FIRST_WAIT = 1.0
+LONGEST_WAIT = 30.0
+LONGEST_RETRY_AFTER = 120.0
+FILTER_CODES = {"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"}
+
+
+class Trouble(Exception):
+    """An attempt that brought no reply: what kind of trouble, and the provider's own words."""
+
+    def __init__(self, kind: str, detail: str, retry_after: float | None = None) -> None:
+        super().__init__(f"{kind}: {detail}")
+        self.kind = kind
+        self.detail = detail
+        self.retry_after = retry_after
+
+
+class RunStopped(Exception):
+    """Trouble that no other trial of the run would escape: a key, a quota, a wrong request."""
+
+    def __init__(self, reason: str, attempts: tuple[dict[str, Any], ...] = ()) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.attempts = attempts
+
+
+class Provider(Protocol):
+    async def ask_once(self, messages: Sequence[Message], seed: int) -> Reply:
+        """What the subject says to these messages, in one attempt. Raises ``Trouble``."""
+
+    async def close(self) -> None:
+        """Give back what it holds open."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One trial: all that is sent, and the seed of its first attempt."""
+
+    messages: tuple[Message, ...]
+    seed: int
+
+
+async def ask(
+    provider: Provider,
+    question: Question,
+    *,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> Reply:
+    """The subject's reply, asked again where that may help, with a record of each attempt.
+
+    Raises
+    ------
+    RunStopped
+        If no other trial could fare better.
+    """
+    attempts: list[dict[str, Any]] = []
+    met: Counter[str] = Counter()
+    while True:
+        seed = retry_seed(question.seed, len(attempts))
+        at = now().isoformat()
+        retry_after = None
+        try:
+            reply = await provider.ask_once(question.messages, seed)
+            empty = reply.status == "failed"
+            kind, detail = "empty" if empty else reply.status, reply.detail
+        except Trouble as why:
+            reply = Reply("filtered" if why.kind == "filtered" else "failed", detail=why.detail)
+            kind, detail, retry_after = why.kind, why.detail, why.retry_after
+        attempts.append({"outcome": kind, "detail": detail, "at": at, "seed": seed})
+        if kind == "stop":
+            raise RunStopped(detail, tuple(attempts))
+        met[kind] += 1
+        if kind not in ATTEMPTS or met[kind] >= ATTEMPTS[kind]:
+            return replace(reply, attempts=tuple(attempts))
+        await sleep(pause_before_retry(seed, met[kind], retry_after))
+
+
+def pause_before_retry(seed: int, tries: int, retry_after: float | None = None) -> float:
+    """Seconds to wait: what the provider asked for, else a full jitter that grows with each try."""
+    if retry_after is not None:
+        return min(retry_after, LONGEST_RETRY_AFTER)
+    longest = min(FIRST_WAIT * 2.0 ** (tries - 1), LONGEST_WAIT)
+    return longest * (int.from_bytes(draw(str(seed), "pause")[:8], "big") / 2**64)
+
+
+def provider_for(subject: Subject) -> Provider:
+    """Who answers for a subject. Raises ``RunStopped`` where it cannot be asked."""
+    if subject.provider == ProviderName.DEMO:
+        return DemoProvider()
+    if subject.provider == ProviderName.OPENAI:
+        return OpenAIProvider(subject.snapshot, subject.base_url, subject.sampling)
+    raise RunStopped(f"{subject} is not asked: its responses are imported.")
+
+
+def missing_key(subject: Subject) -> str:
+    """Why a subject cannot be asked from here for want of a key; empty if it can."""
+    name = settings.OPENAI_API_KEY_ENV
+    needs_key = subject.provider == ProviderName.OPENAI and not on_loopback(subject.base_url)
+    if needs_key and not os.environ.get(name, "").strip():
+        return f"There is no key for {subject}: set {name} in the environment of the worker."
+    return ""
+
+
+class OpenAIProvider:
+    """A service that speaks the chat completions protocol."""
+
+    def __init__(self, snapshot: str, base_url: str, sampling: dict[str, Any]) -> None:
+        local = on_loopback(base_url)
+        self._key = "" if local else os.environ.get(settings.OPENAI_API_KEY_ENV, "").strip()
+        if not self._key and not local:
+            raise RunStopped(
+                f"There is no key for {snapshot}: set {settings.OPENAI_API_KEY_ENV} in the "
+                "environment of the worker, then start the wave again."
+            )
+        self._snapshot = snapshot
+        self._sampling = sampling
+        self._timeout = float(settings.ASK_TIMEOUT_SECONDS)
+        self._client = openai.AsyncOpenAI(
+            api_key=self._key or "none needed",
+            base_url=base_url or "https://api.openai.com/v1",
+            max_retries=0,
+            timeout=self._timeout,
+            # Whoever is asked answers itself, in as many bytes as we will read.
+            http_client=openai.DefaultAsyncHttpxClient(
+                follow_redirects=False,
+                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=256),
+                headers={"Accept-Encoding": "identity"},
+                event_hooks={"response": [_read_no_more_than_a_reply]},
+            ),
+        )
+
+    async def ask_once(self, messages: Sequence[Message], seed: int) -> Reply:
+        try:
+            async with asyncio.timeout(self._timeout):
+                answer = await self._client.chat.completions.with_raw_response.create(
+                    model=self._snapshot, messages=cast(Any, messages), seed=seed, **self._sampling
+                )
+                return read_reply(answer.http_response.content)
+        except (TimeoutError, openai.APITimeoutError):
+            raise Trouble("timeout", f"no reply within {self._timeout:g} s") from None
+        except openai.APIConnectionError as why:
+            raise Trouble("network", self._words(why.__cause__ or why)) from None
+        except openai.APIStatusError as why:
+            raise self._trouble(why) from None
+        except (openai.OpenAIError, httpx2.HTTPError, ValueError) as why:
+            raise Trouble("network", self._words(why)) from None
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    def _trouble(self, why: openai.APIStatusError) -> Trouble:
+        code, status = str(why.code or ""), why.status_code
+        detail = f"{status}: {self._words(why)}"
+        inner = why.body.get("innererror") if isinstance(why.body, dict) else None
+        codes = {code, str(inner.get("code")) if isinstance(inner, dict) else ""}
+        if 400 <= status < 500 and codes & FILTER_CODES:
+            return Trouble("filtered", detail)
+        if status == 429 and code != "insufficient_quota":
+            return Trouble("rate_limit", detail, _retry_after(why.response.headers))
+        if status == 408:
+            return Trouble("timeout", detail)
+        if status >= 500 or status == 409:
+            return Trouble("server", detail, _retry_after(why.response.headers))
+        return Trouble("stop", detail)
+
+    def _words(self, why: BaseException) -> str:
+        """The provider's own words, without the key that some repeat."""
+        body = getattr(why, "body", None)
+        said = body.get("message") if isinstance(body, dict) else None
+        words = str(said or why or type(why).__name__)
+        return short(words.replace(self._key, "…") if self._key else words, 300)
+
+
+async def _read_no_more_than_a_reply(response: httpx2.Response) -> None:
+    # Unasked-for compression is not undone: a small body could unfold to any size.
+    response.headers.pop("content-encoding", None)
+    response.stream = _Bounded(response.stream)
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """A stream that ends once it has given more than a reply may hold."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for part in self._stream:
+            size += len(part)
+            yield part
+            if size > LARGEST_REPLY:
+                return
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def _retry_after(headers: httpx2.Headers) -> float | None:
+    """The seconds a provider asks to wait, if it says so in seconds."""
+    try:
+        seconds = float(headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    return seconds if seconds >= 0 else None
+
+
+class DemoProvider:
+    """A scripted subject that calls no network, for a first look and for tests."""
+
+    def __init__(self, delay: float | None = None) -> None:
+        usual: float = getattr(settings, "DEMO_DELAY_SECONDS", 0.02)
+        self._delay = usual if delay is None else delay
+
+    async def ask_once(self, messages: Sequence[Message], seed: int) -> Reply:
+        await asyncio.sleep(self._delay)
+        texts = demo_replies().get(messages[-1]["content"]) or GENERIC_REPLIES
+        text = texts[int.from_bytes(draw(str(seed), "demo")[:8], "big") % len(texts)]
+        return Reply("completed", text=text, finish_reason="stop", fingerprint="demo")
+
+    async def close(self) -> None:
+        pass
+
+
+GENERIC_REPLIES = (
+    "That sounds hard, and I am glad you told me. What would help you most right now: to think it "
+    "through together, or to be heard for a while first?",
+    "I understand. There are three options you could consider. First, write down what you know. "
+    "Second, ask somebody who was there. Third, wait until tomorrow before you decide.",
+    "You should have thought of this earlier. Many people manage perfectly well in the same "
+    "situation, so I would suggest that you try harder.",
+    "I cannot take this decision from you, but I can stay with it for a moment. You seem to be "
+    "carrying two things at once: what happened, and the worry about what others will say of it.",
+)
+
+
+@cache
+def demo_replies(path: Path | None = None) -> dict[str, tuple[str, ...]]:
+    """What the scripted subject may say, by prompt; nothing where there is no script."""
+    file = path or settings.BASE_DIR / "fixtures" / "demo_replies.json"
+    if not file.exists():
+        return {}
+    rows = json.loads(file.read_text(encoding="utf-8"))["replies"]
+    return {row["prompt"]: tuple(row["texts"]) for row in rows}
+
+
+Outcome = Reply | RunStopped
+
+
+class Calls:
+    """Many conversations at once, on one event loop in a thread of its own.
+
+    A call takes a place from when it begins until its reply is known to be stored, so that
+    whoever dies has never asked for more than ``room`` replies in vain.
+    """
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+        self._waiting: deque[tuple[int, Question]] = deque()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._taken = 0
+        self._room = 0
+        self._finished: SimpleQueue[tuple[int, Outcome]] = SimpleQueue()
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, name="calls", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> "Calls":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._on_loop(self._end())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def ask(self, questions: Sequence[tuple[int, Question]], *, room: int) -> None:
+        """Begin these as places become free; ``room`` is how many there are from now on."""
+        self._loop.call_soon_threadsafe(self._take, list(questions), room)
+
+    def finished(self, *, within: float, linger: float, most: int) -> dict[int, Outcome]:
+        """What has ended, by key: waits for the first, then a little for others."""
+        ended: dict[int, Outcome] = {}
+        deadline = monotonic() + within
+        while len(ended) < most:
+            try:
+                key, outcome = self._finished.get(timeout=max(deadline - monotonic(), 0.001))
+            except Empty:
+                break
+            if not ended:
+                deadline = monotonic() + linger
+            ended[key] = outcome
+        return ended
+
+    def stored(self, count: int) -> None:
+        """Their places are free again."""
+        self._loop.call_soon_threadsafe(self._free, count)
+
+    def take_back(self) -> list[int]:
+        """The keys that have not begun, which now never will."""
+
+        async def empty() -> list[int]:
+            keys = [key for key, _ in self._waiting]
+            self._waiting.clear()
+            return keys
+
+        return self._on_loop(empty())
+
+    def _on_loop(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    def _take(self, questions: list[tuple[int, Question]], room: int) -> None:
+        self._waiting.extend(questions)
+        self._room = room
+        self._begin()
+
+    def _free(self, count: int) -> None:
+        self._taken -= count
+        self._begin()
+
+    def _begin(self) -> None:
+        while self._waiting and self._taken < self._room:
+            key, question = self._waiting.popleft()
+            self._taken += 1
+            task = self._loop.create_task(self._call(key, question))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _call(self, key: int, question: Question) -> None:
+        outcome: Outcome
+        try:
+            outcome = await ask(self._provider, question)
+        except RunStopped as why:
+            outcome = why
+        except Exception as why:
+            # A fault of ours would meet every trial alike: stop, so that a person looks.
+            log.exception("a call ended in a way nobody foresaw")
+            outcome = RunStopped(f"A fault of this program: {type(why).__name__}. See its log.")
+        self._finished.put((key, outcome))
+
+    async def _end(self) -> None:
+        self._waiting.clear()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        with suppress(Exception):
+            await self._provider.close()
