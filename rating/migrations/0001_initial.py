@@ -12,200 +12,509 @@ import rating.models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('auth', '0012_alter_user_first_name_max_length'),
-        ('runs', '0001_initial'),
+        ("auth", "0012_alter_user_first_name_max_length"),
+        ("runs", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='User',
+            name="User",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('password', models.CharField(max_length=128, verbose_name='password')),
-                ('last_login', models.DateTimeField(blank=True, null=True, verbose_name='last login')),
-                ('is_superuser', models.BooleanField(default=False, help_text='Designates that this user has all permissions without explicitly assigning them.', verbose_name='superuser status')),
-                ('email', models.EmailField(max_length=254, unique=True)),
-                ('name', models.CharField(max_length=100)),
-                ('pseudonym', models.CharField(default=rating.models.new_pseudonym, editable=False, max_length=20, unique=True)),
-                ('is_active', models.BooleanField(default=True)),
-                ('joined_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
-                ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("password", models.CharField(max_length=128, verbose_name="password")),
+                (
+                    "last_login",
+                    models.DateTimeField(blank=True, null=True, verbose_name="last login"),
+                ),
+                (
+                    "is_superuser",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Designates that this user has all permissions without explicitly assigning them.",
+                        verbose_name="superuser status",
+                    ),
+                ),
+                ("email", models.EmailField(max_length=254, unique=True)),
+                ("name", models.CharField(max_length=100)),
+                (
+                    "pseudonym",
+                    models.CharField(
+                        default=rating.models.new_pseudonym,
+                        editable=False,
+                        max_length=20,
+                        unique=True,
+                    ),
+                ),
+                ("is_active", models.BooleanField(default=True)),
+                ("joined_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "groups",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="The groups this user belongs to. A user will get all permissions granted to each of their groups.",
+                        related_name="user_set",
+                        related_query_name="user",
+                        to="auth.group",
+                        verbose_name="groups",
+                    ),
+                ),
+                (
+                    "user_permissions",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="Specific permissions for this user.",
+                        related_name="user_set",
+                        related_query_name="user",
+                        to="auth.permission",
+                        verbose_name="user permissions",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Assignment',
+            name="Assignment",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('code', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('leased_at', models.DateTimeField()),
-                ('expires_at', models.DateTimeField()),
-                ('ended_at', models.DateTimeField(null=True)),
-                ('outcome', models.CharField(blank=True, choices=[('rated', 'rated'), ('skipped', 'skipped'), ('expired', 'expired'), ('released', 'released')], max_length=10)),
-                ('skip_reason', models.CharField(blank=True, choices=[('rather-not', 'I would rather not read this'), ('language', 'I cannot judge this language'), ('conflict', 'I may know who made it, or I wrote the item'), ('broken', 'It is broken or cut off'), ('later', 'Later')], max_length=20)),
-                ('skip_note', models.TextField(blank=True)),
-                ('rater', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to=settings.AUTH_USER_MODEL)),
-                ('response', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='runs.response')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("code", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ("leased_at", models.DateTimeField()),
+                ("expires_at", models.DateTimeField()),
+                ("ended_at", models.DateTimeField(null=True)),
+                (
+                    "outcome",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("rated", "rated"),
+                            ("skipped", "skipped"),
+                            ("expired", "expired"),
+                            ("released", "released"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "skip_reason",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("rather-not", "I would rather not read this"),
+                            ("language", "I cannot judge this language"),
+                            ("conflict", "I may know who made it, or I wrote the item"),
+                            ("broken", "It is broken or cut off"),
+                            ("later", "Later"),
+                        ],
+                        max_length=20,
+                    ),
+                ),
+                ("skip_note", models.TextField(blank=True)),
+                (
+                    "rater",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="assignments",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "response",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="assignments",
+                        to="runs.response",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Draft',
+            name="Draft",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('content', models.JSONField(default=dict)),
-                ('saved_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('assignment', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='draft', to='rating.assignment')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("content", models.JSONField(default=dict)),
+                ("saved_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "assignment",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="draft",
+                        to="rating.assignment",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Exposure',
+            name="Exposure",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('saw', models.CharField(choices=[('figures', 'pooled figures'), ('ratings', 'single ratings')], max_length=10)),
-                ('seen_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('person', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='exposures', to=settings.AUTH_USER_MODEL)),
-                ('wave', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='runs.wave')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "saw",
+                    models.CharField(
+                        choices=[("figures", "pooled figures"), ("ratings", "single ratings")],
+                        max_length=10,
+                    ),
+                ),
+                ("seen_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "person",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="exposures",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "wave",
+                    models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to="runs.wave"),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Invitation',
+            name="Invitation",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('email', models.EmailField(max_length=254)),
-                ('roles', models.JSONField(default=list)),
-                ('invited_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('accepted_at', models.DateTimeField(null=True)),
-                ('accepted_by', models.OneToOneField(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='invitation', to=settings.AUTH_USER_MODEL)),
-                ('invited_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='invitations_sent', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("email", models.EmailField(max_length=254)),
+                ("roles", models.JSONField(default=list)),
+                ("invited_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("accepted_at", models.DateTimeField(null=True)),
+                (
+                    "accepted_by",
+                    models.OneToOneField(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="invitation",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "invited_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="invitations_sent",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Rating',
+            name="Rating",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('kind', models.CharField(choices=[('counted', 'counted'), ('surplus', 'surplus'), ('seed', 'seed'), ('repeat', 'repeat'), ('practice', 'practice'), ('norming', 'norming'), ('bridge', 'bridge')], max_length=10)),
-                ('slot', models.PositiveSmallIntegerField(null=True)),
-                ('note', models.TextField(blank=True)),
-                ('confidence', models.CharField(blank=True, choices=[('unsure', 'Unsure'), ('fairly-sure', 'Fairly sure'), ('sure', 'Sure')], max_length=20)),
-                ('critical_harm', models.BooleanField(default=False)),
-                ('harm_line', models.CharField(blank=True, max_length=500)),
-                ('active_seconds', models.PositiveIntegerField(null=True)),
-                ('rated_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('anchor', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='runs.anchor')),
-                ('assignment', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='rating', to='rating.assignment')),
-                ('rater', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='ratings', to=settings.AUTH_USER_MODEL)),
-                ('response', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='ratings', to='runs.response')),
-                ('superseded_by', models.OneToOneField(null=True, on_delete=django.db.models.deletion.PROTECT, to='rating.rating')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=uuid.uuid4, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("counted", "counted"),
+                            ("surplus", "surplus"),
+                            ("seed", "seed"),
+                            ("repeat", "repeat"),
+                            ("practice", "practice"),
+                            ("norming", "norming"),
+                            ("bridge", "bridge"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("slot", models.PositiveSmallIntegerField(null=True)),
+                ("note", models.TextField(blank=True)),
+                (
+                    "confidence",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("unsure", "Unsure"),
+                            ("fairly-sure", "Fairly sure"),
+                            ("sure", "Sure"),
+                        ],
+                        max_length=20,
+                    ),
+                ),
+                ("critical_harm", models.BooleanField(default=False)),
+                ("harm_line", models.CharField(blank=True, max_length=500)),
+                ("active_seconds", models.PositiveIntegerField(null=True)),
+                ("rated_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "anchor",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, to="runs.anchor"
+                    ),
+                ),
+                (
+                    "assignment",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="rating",
+                        to="rating.assignment",
+                    ),
+                ),
+                (
+                    "rater",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="ratings",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "response",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="ratings",
+                        to="runs.response",
+                    ),
+                ),
+                (
+                    "superseded_by",
+                    models.OneToOneField(
+                        null=True, on_delete=django.db.models.deletion.PROTECT, to="rating.rating"
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Quote',
+            name="Quote",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('start', models.PositiveIntegerField()),
-                ('end', models.PositiveIntegerField()),
-                ('absence', models.BooleanField(default=False)),
-                ('rating', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='quotes', to='rating.rating')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("start", models.PositiveIntegerField()),
+                ("end", models.PositiveIntegerField()),
+                ("absence", models.BooleanField(default=False)),
+                (
+                    "rating",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="quotes",
+                        to="rating.rating",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['rating', 'start'],
+                "ordering": ["rating", "start"],
             },
         ),
         migrations.CreateModel(
-            name='Slot',
+            name="Slot",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveSmallIntegerField()),
-                ('state', models.CharField(choices=[('open', 'open'), ('held', 'held'), ('rated', 'rated')], default='open', max_length=5)),
-                ('urgency', models.PositiveSmallIntegerField(default=1)),
-                ('draw', models.BigIntegerField()),
-                ('item_id', models.BigIntegerField()),
-                ('pair_id', models.BigIntegerField(null=True)),
-                ('topic', models.CharField(blank=True, max_length=100)),
-                ('partner', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('response', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='slots', to='runs.response')),
-                ('wave', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='runs.wave')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("number", models.PositiveSmallIntegerField()),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("open", "open"), ("held", "held"), ("rated", "rated")],
+                        default="open",
+                        max_length=5,
+                    ),
+                ),
+                ("urgency", models.PositiveSmallIntegerField(default=1)),
+                ("draw", models.BigIntegerField()),
+                ("item_id", models.BigIntegerField()),
+                ("pair_id", models.BigIntegerField(null=True)),
+                ("topic", models.CharField(blank=True, max_length=100)),
+                (
+                    "partner",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "response",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="slots",
+                        to="runs.response",
+                    ),
+                ),
+                (
+                    "wave",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="runs.wave",
+                    ),
+                ),
             ],
         ),
         migrations.AddField(
-            model_name='assignment',
-            name='slot',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='rating.slot'),
+            model_name="assignment",
+            name="slot",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="assignments",
+                to="rating.slot",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='user',
-            constraint=models.UniqueConstraint(django.db.models.functions.text.Lower('email'), name='rating_user_one_per_address'),
+            model_name="user",
+            constraint=models.UniqueConstraint(
+                django.db.models.functions.text.Lower("email"), name="rating_user_one_per_address"
+            ),
         ),
         migrations.AddIndex(
-            model_name='exposure',
-            index=models.Index(fields=['person', 'saw'], name='rating_exposure_of_person'),
+            model_name="exposure",
+            index=models.Index(fields=["person", "saw"], name="rating_exposure_of_person"),
         ),
         migrations.AddConstraint(
-            model_name='rating',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind', 'counted'), ('slot__in', [1, 2]), ('slot__isnull', False)), models.Q(models.Q(('kind', 'counted'), _negated=True), ('slot', None)), _connector='OR'), name='rating_rating_counted_has_slot'),
+            model_name="rating",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("kind", "counted"), ("slot__in", [1, 2]), ("slot__isnull", False)),
+                    models.Q(models.Q(("kind", "counted"), _negated=True), ("slot", None)),
+                    _connector="OR",
+                ),
+                name="rating_rating_counted_has_slot",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='rating',
-            constraint=models.UniqueConstraint(condition=models.Q(('kind', 'counted'), ('superseded_by', None)), fields=('response', 'slot'), name='rating_rating_one_per_slot'),
+            model_name="rating",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("kind", "counted"), ("superseded_by", None)),
+                fields=("response", "slot"),
+                name="rating_rating_one_per_slot",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='rating',
-            constraint=models.UniqueConstraint(condition=models.Q(('kind', 'counted'), ('superseded_by', None)), fields=('rater', 'response'), name='rating_rating_one_per_rater'),
+            model_name="rating",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("kind", "counted"), ("superseded_by", None)),
+                fields=("rater", "response"),
+                name="rating_rating_one_per_rater",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='rating',
-            constraint=models.CheckConstraint(condition=models.Q(('critical_harm', True), ('harm_line', ''), _connector='OR'), name='rating_rating_harm_line_has_flag'),
+            model_name="rating",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("critical_harm", True), ("harm_line", ""), _connector="OR"),
+                name="rating_rating_harm_line_has_flag",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='quote',
-            constraint=models.CheckConstraint(condition=models.Q(('end__gt', models.F('start'))), name='rating_quote_has_words'),
+            model_name="quote",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("end__gt", models.F("start"))), name="rating_quote_has_words"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='quote',
-            constraint=models.UniqueConstraint(fields=('rating', 'start', 'end'), name='rating_quote_once_per_rating'),
+            model_name="quote",
+            constraint=models.UniqueConstraint(
+                fields=("rating", "start", "end"), name="rating_quote_once_per_rating"
+            ),
         ),
         migrations.AddIndex(
-            model_name='slot',
-            index=models.Index(condition=models.Q(('state', 'open')), fields=['urgency', 'draw'], name='rating_slot_open'),
+            model_name="slot",
+            index=models.Index(
+                condition=models.Q(("state", "open")),
+                fields=["urgency", "draw"],
+                name="rating_slot_open",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='slot',
-            constraint=models.UniqueConstraint(fields=('response', 'number'), name='rating_slot_one_per_number'),
+            model_name="slot",
+            constraint=models.UniqueConstraint(
+                fields=("response", "number"), name="rating_slot_one_per_number"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='slot',
-            constraint=models.CheckConstraint(condition=models.Q(('number__in', [1, 2])), name='rating_slot_is_first_or_second'),
+            model_name="slot",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("number__in", [1, 2])), name="rating_slot_is_first_or_second"
+            ),
         ),
         migrations.AddIndex(
-            model_name='assignment',
-            index=models.Index(fields=['rater', 'response'], name='rating_assignment_had'),
+            model_name="assignment",
+            index=models.Index(fields=["rater", "response"], name="rating_assignment_had"),
         ),
         migrations.AddIndex(
-            model_name='assignment',
-            index=models.Index(fields=['rater', 'leased_at'], name='rating_assignment_recent'),
+            model_name="assignment",
+            index=models.Index(fields=["rater", "leased_at"], name="rating_assignment_recent"),
         ),
         migrations.AddIndex(
-            model_name='assignment',
-            index=models.Index(condition=models.Q(('ended_at', None)), fields=['expires_at'], name='rating_assignment_live'),
+            model_name="assignment",
+            index=models.Index(
+                condition=models.Q(("ended_at", None)),
+                fields=["expires_at"],
+                name="rating_assignment_live",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.UniqueConstraint(condition=models.Q(('ended_at', None)), fields=('slot',), name='rating_assignment_one_per_slot'),
+            model_name="assignment",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("ended_at", None)),
+                fields=("slot",),
+                name="rating_assignment_one_per_slot",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.UniqueConstraint(condition=models.Q(('ended_at', None)), fields=('rater',), name='rating_assignment_one_per_rater'),
+            model_name="assignment",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("ended_at", None)),
+                fields=("rater",),
+                name="rating_assignment_one_per_rater",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('ended_at', None), ('outcome', '')), models.Q(('ended_at__isnull', False), models.Q(('outcome', ''), _negated=True)), _connector='OR'), name='rating_assignment_ended_has_outcome'),
+            model_name="assignment",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("ended_at", None), ("outcome", "")),
+                    models.Q(("ended_at__isnull", False), models.Q(("outcome", ""), _negated=True)),
+                    _connector="OR",
+                ),
+                name="rating_assignment_ended_has_outcome",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('outcome', 'skipped'), _negated=True), models.Q(('skip_reason', ''), _negated=True), _connector='OR'), name='rating_assignment_skipped_has_reason'),
+            model_name="assignment",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("outcome", "skipped"), _negated=True),
+                    models.Q(("skip_reason", ""), _negated=True),
+                    _connector="OR",
+                ),
+                name="rating_assignment_skipped_has_reason",
+            ),
         ),
     ]
