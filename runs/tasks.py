@@ -6,7 +6,7 @@ is killed stops renewing, and the reaper in any worker wakes somebody for what w
 
 import hashlib
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from threading import Event, Thread
@@ -18,7 +18,8 @@ from celery import shared_task
 from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections, connections, transaction
-from django.db.models import Q
+from django.db.models import Case, Q, Value, When
+from django.db.models.functions import Cast
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
@@ -148,29 +149,53 @@ def store(run: Run, holder: str, ended: Sequence[tuple[Response, Outcome]]) -> i
     Whoever stalled for so long that another took over stores nothing, so nothing is stored twice.
     """
     now = timezone.now()
-    completed: list[int] = []
-    lost = 0
+    replies = {row.pk: (row, outcome) for row, outcome in ended if isinstance(outcome, Reply)}
     with transaction.atomic():
         # One after another for each run: else two last batches would each wait for the other's.
         Run.objects.select_for_update(no_key=True).values_list("pk").get(pk=run.pk)
-        for row, outcome in sorted(ended, key=lambda pair: pair[0].pk):
-            mine = Response.objects.filter(pk=row.pk, status=Status.PENDING, held_by=holder)
-            columns: dict[str, Any] = {
-                "attempts": [*row.attempts, *outcome.attempts],
-                "held_by": "",
-                "held_until": None,
+        mine = Response.objects.filter(status=Status.PENDING, held_by=holder)
+        ours = set(
+            mine.filter(pk__in=[row.pk for row, _ in ended])
+            .select_for_update()
+            .values_list("pk", flat=True)
+        )
+        for row, outcome in ended:
+            if isinstance(outcome, RunStopped):
+                attempts = [*row.attempts, *outcome.attempts]
+                mine.filter(pk=row.pk).update(attempts=attempts, held_by="", held_until=None)
+        columns = {
+            pk: {
+                **columns_of(reply),
+                "attempts": [*row.attempts, *reply.attempts],
+                "message_hash": row.message_hash,
             }
-            if isinstance(outcome, Reply):
-                columns |= columns_of(outcome)
-                columns |= {"message_hash": row.message_hash, "completed_at": now}
-            if not mine.update(**columns):
-                lost += 1
-            elif columns.get("status") == Status.COMPLETED:
-                completed.append(row.pk)
-        tell(run, completed)
+            for pk, (row, reply) in replies.items()
+            if pk in ours
+        }
+        if columns:
+            mine.filter(pk__in=columns).update(
+                **each_its_own(columns), completed_at=now, held_by="", held_until=None
+            )
+        tell(run, [pk for pk in columns if columns[pk]["status"] == Status.COMPLETED])
+    lost = len(ended) - len(ours)
     if lost:
         log.warning("%s replies of run %s came too late and were dropped", lost, run.pk)
     return lost
+
+
+def each_its_own(columns: Mapping[int, dict[str, Any]]) -> dict[str, Any]:
+    """What one UPDATE sets, given the columns of each row: a trip for each row would take longer."""
+    told: dict[str, Any] = {}
+    first, *_ = columns.values()
+    for name in first:
+        field = Response._meta.get_field(name)
+        values = {pk: Value(row[name], output_field=field) for pk, row in columns.items()}
+        if all(row[name] == first[name] for row in columns.values()):
+            told[name] = Value(first[name], output_field=field)
+        else:
+            own = (When(pk=pk, then=value) for pk, value in values.items())
+            told[name] = Cast(Case(*own, output_field=field), field)
+    return told
 
 
 def columns_of(reply: Reply) -> dict[str, Any]:

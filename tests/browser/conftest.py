@@ -14,7 +14,8 @@ PASSWORD = "a-quiet-morning-walk"
 SignIn = Callable[..., Page]
 
 
-@pytest.fixture(scope="session")
+# By module: while it is open, Playwright's loop runs in this thread, and no other test could start one.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
