@@ -191,6 +191,8 @@ SUPPORT_LINE = env("SUPPORT_LINE")
 OPENAI_API_KEY_ENV = env("OPENAI_API_KEY_ENV", "OPENAI_API_KEY")
 ASK_IN_FLIGHT = env_int("ASK_IN_FLIGHT", 32)
 ASK_TIMEOUT_SECONDS = env_int("ASK_TIMEOUT_SECONDS", 120)
+# How long the scripted demo subject takes over a reply, so that its progress can be watched.
+DEMO_DELAY_MS = env_int("DEMO_DELAY_MS", 20)
 
 # In a browser
 

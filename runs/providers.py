@@ -244,7 +244,7 @@ class DemoProvider:
     """A scripted subject that calls no network, for a first look and for tests."""
 
     def __init__(self, delay: float | None = None) -> None:
-        usual: float = getattr(settings, "DEMO_DELAY_SECONDS", 0.02)
+        usual = settings.DEMO_DELAY_MS / 1000
         self._delay = usual if delay is None else delay
 
     async def ask_once(self, messages: Sequence[Message], seed: int) -> Reply:
