@@ -136,7 +136,7 @@ def lease(rater: User, *, now: datetime) -> Assignment | NoWork:
         _lock(rater.pk)
         if held := current(rater):
             return held
-        reclaim(now)
+        _reclaim(now)
         recent = _recent(rater, now)
         seen = [Seen(item, pair) for item, pair, _ in recent]
         for _ in range(LOOKS):
@@ -157,6 +157,11 @@ def lease(rater: User, *, now: datetime) -> Assignment | NoWork:
 
 def reclaim(now: datetime) -> None:
     """Take back what was held too long. Drafts stay, and a late rating is still welcome."""
+    with writing():
+        _reclaim(now)
+
+
+def _reclaim(now: datetime) -> None:
     overdue = list(
         Assignment.objects.overdue(now)
         .select_for_update(skip_locked=True)
