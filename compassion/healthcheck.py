@@ -1,5 +1,6 @@
 """Ask an address whether it is well: for containers, which bring no curl."""
 
+import os
 import sys
 import urllib.error
 import urllib.request
@@ -13,7 +14,10 @@ def main(address: str) -> int:
     request = urllib.request.Request(
         # A service that redirects to HTTPS or checks its host's name is asked as a proxy asks it.
         address,
-        headers={"X-Forwarded-Proto": "https", "Host": "localhost"},
+        headers={
+            "X-Forwarded-Proto": "https",
+            "Host": os.environ.get("ALLOWED_HOSTS", "").split(",")[0].strip() or "localhost",
+        },
     )
     try:
         with urllib.request.urlopen(request, timeout=PATIENCE) as answer:

@@ -9,11 +9,16 @@ from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.http import urlencode
 
 from compassion.logs import request_id
+from rating.forms import SEALED
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
+CSRF_FIELD = "csrfmiddlewaretoken"
 GIVEN_ID = re.compile(r"[0-9A-Za-z-]{8,64}")
 
 
@@ -44,9 +49,27 @@ class SignInMiddleware(LoginRequiredMiddleware):
         view_kwargs: dict[str, Any],
     ) -> HttpResponseBase | None:
         answer = super().process_view(request, view_func, view_args, view_kwargs)
-        if answer is not None and request.headers.get("HX-Request") == "true":
+        if answer is None:
+            return None
+        if request.headers.get("HX-Request") == "true":
             return HttpResponse("Sign in to go on.", status=401, content_type="text/plain")
+        if request.method not in ("GET", "HEAD"):
+            return redirect(f"{reverse('account_login')}?{urlencode({'next': _kept(request)})}")
         return answer
+
+
+def _kept(request: HttpRequest) -> str:
+    """Keep a rating that was sent without a session, and say where it is found after sign-in.
+
+    It lies in the session of the browser that sent it, as the draft of its card, until its own
+    rater has signed in there.
+    """
+    match = request.resolver_match
+    if match is None or match.view_name != "rating:rate":
+        return reverse("home")
+    fields = {name: request.POST.getlist(name) for name in request.POST if name != CSRF_FIELD}
+    request.session[SEALED] = {"code": str(match.kwargs["code"]), "fields": fields}
+    return reverse("rating:queue")
 
 
 class NoStoreMiddleware:

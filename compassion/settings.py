@@ -176,7 +176,14 @@ ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_RATE_LIMITS = {"login": "120/m/ip", "login_failed": "60/m/ip,5/5m/key"}
 INVITATION_DAYS = env_int("INVITATION_DAYS", 14)
 SESSION_COOKIE_AGE = env_int("SESSION_HOURS", 24 * 14) * 3600
-EMAIL_BACKEND = env("EMAIL_BACKEND", "django.core.mail.backends.console.EmailBackend")
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # nobody learns which addresses have an account
+EMAIL_HOST = env("EMAIL_HOST")
+EMAIL_PORT = env_int("EMAIL_PORT", 587)
+EMAIL_HOST_USER = env("EMAIL_HOST_USER")
+EMAIL_HOST_PASSWORD = env("EMAIL_HOST_PASSWORD")
+EMAIL_USE_TLS = env_bool("EMAIL_USE_TLS", True)
+# Without a mail server nothing is sent, and nothing is offered that would need it.
+MAIL = bool(EMAIL_HOST)
 DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", "compassion@localhost")
 
 # The rating room

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from compassion.requests import CSRF_FIELD
 from runs.guards import all_guards, installed
 
 
@@ -44,10 +45,12 @@ def readyz(request: HttpRequest) -> JsonResponse:
 @login_not_required
 def form_too_old(request: HttpRequest, reason: str = "") -> HttpResponse:
     """A post whose token ended: show what was typed, with a fresh form to send it again."""
+    # A form that another site sent is not ours to offer again.
+    foreign = reason.startswith(("Origin", "Referer"))
     kept = [
         (name, value)
         for name in request.POST
-        if name not in ("csrfmiddlewaretoken", "password", "password1", "password2")
+        if not foreign and name != CSRF_FIELD and "password" not in name
         for value in request.POST.getlist(name)
     ]
     context = {"kept": kept, "path": request.path}

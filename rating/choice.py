@@ -6,7 +6,7 @@ own draw and the rater, so that an order can be replayed.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from runs.canonical import draw
@@ -26,10 +26,11 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Seen:
-    """A card that a rater has had before."""
+    """A card that a rater has had before; with its ``response`` if that one may come straight back."""
 
     item: int
     pair: int | None
+    response: int | None = None
 
 
 def ranked(
@@ -50,15 +51,28 @@ def ranked(
     distance
         How many other cards lie between two of one item or one pair, at the least.
     """
-    near = recent[:distance]
-    items = {seen.item for seen in near}
-    pairs = {seen.pair for seen in near if seen.pair is not None}
     left = Counter(_kin(candidate) for candidate in candidates)
     return sorted(
-        (c for c in candidates if c.item not in items and c.pair not in pairs),
+        far_enough(candidates, recent, distance),
         # Those with most cards left go first, or their cards would meet at the end.
         key=lambda c: (c.urgency, -left[_kin(c)], draw(str(c.draw), rater), c.slot),
     )
+
+
+def far_enough(
+    candidates: Iterable[Candidate], recent: Sequence[Seen], distance: int
+) -> list[Candidate]:
+    """Those whose item and pair are none of the last ``distance`` other cards."""
+    near = recent[:distance]
+    return [
+        c
+        for c in candidates
+        if not any(
+            seen.response != c.response
+            and (seen.item == c.item or (c.pair is not None and seen.pair == c.pair))
+            for seen in near
+        )
+    ]
 
 
 def _kin(candidate: Candidate) -> tuple[int | None, int]:

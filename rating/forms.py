@@ -16,6 +16,8 @@ from rating.models import Confidence, Draft, Role, SkipReason
 from rating.queue import Given
 from rating.quotes import Span
 
+# Where a browser's session keeps a rating that was sent while nobody was signed in.
+SEALED = "sealed"
 VIEWS = ("reading", "sentences", "plain")
 LONGEST_NOTE = 5_000
 LONGEST_LINE = 500
@@ -100,7 +102,7 @@ class Entry:
         absent = set(post.getlist("absent"))
         spans = [
             (span.start, span.end, name in absent)
-            for name in post.getlist("quote")[:MOST_QUOTES]
+            for name in post.getlist("quote")
             if (span := span_named(name))
         ]
         level = post.get("level", "")
@@ -132,13 +134,20 @@ class Entry:
                 )
             )
             level = None
+        for name, most in (("note", LONGEST_NOTE), ("harm_line", LONGEST_LINE)):
+            if (size := len(_plain(texts.get(name)))) > most:
+                errors.append(Error(name, f"This has {size:,} characters. {most:,} fit here."))
+        if len(spans) > MOST_QUOTES:
+            errors.append(
+                Error("quotes", f"These are {len(spans)} quotes. {MOST_QUOTES} fit here.")
+            )
         entry = cls(
             level=level,
-            words=_plain(texts.get("words"), quotes.LONGEST_TYPED),
-            note=_plain(texts.get("note"), LONGEST_NOTE),
+            words=_plain(texts.get("words")),
+            note=_plain(texts.get("note")),
             confidence=value if (value := texts.get("confidence")) in Confidence.values else "",
             critical_harm=critical_harm,
-            harm_line=_plain(texts.get("harm_line"), LONGEST_LINE),
+            harm_line=_plain(texts.get("harm_line")),
             active_seconds=_seconds(texts.get("active_seconds")),
             view=view if (view := texts.get("view")) in VIEWS else "reading",
         )
@@ -291,11 +300,11 @@ def _passage(text: str, span: Span, difference: str = "") -> Passage:
     )
 
 
-def _plain(value: Any, longest: int) -> str:
+def _plain(value: Any) -> str:
     """Typed text as it can be kept. Line ends are LF; PostgreSQL keeps no NUL."""
     if not isinstance(value, str):
         return ""
-    return value.replace("\r\n", "\n").replace("\x00", "")[:longest]
+    return value.replace("\r\n", "\n").replace("\x00", "")
 
 
 def _seconds(value: Any) -> int | None:
@@ -303,7 +312,7 @@ def _seconds(value: Any) -> int | None:
 
 
 class SkipForm(forms.Form):
-    reason = forms.ChoiceField(choices=SkipReason)
+    reason = forms.ChoiceField(choices=SkipReason, error_messages={"required": "Choose a reason."})
     note = forms.CharField(required=False, max_length=LONGEST_NOTE)
 
 

@@ -113,6 +113,9 @@ class Slot(models.Model):
             models.CheckConstraint(
                 condition=Q(number__in=[1, 2]), name="rating_slot_is_first_or_second"
             ),
+            models.CheckConstraint(
+                condition=Q(state__in=SlotState.values), name="rating_slot_state_is_known"
+            ),
         ]
         indexes = [
             models.Index(
@@ -167,6 +170,11 @@ class Assignment(models.Model):
 
     class Meta:
         constraints = [
+            # Its index also serves "not one I have had": by response first, PostgreSQL would walk
+            # every slot.
+            models.UniqueConstraint(
+                fields=["rater", "response"], name="rating_assignment_one_per_response"
+            ),
             models.UniqueConstraint(
                 fields=["slot"], condition=Q(ended_at=None), name="rating_assignment_one_per_slot"
             ),
@@ -183,8 +191,6 @@ class Assignment(models.Model):
             ),
         ]
         indexes = [
-            # Serves "not one I have had": the other order makes PostgreSQL walk every slot.
-            models.Index(fields=["rater", "response"], name="rating_assignment_had"),
             models.Index(fields=["rater", "leased_at"], name="rating_assignment_recent"),
             models.Index(
                 fields=["expires_at"],

@@ -43,6 +43,7 @@ LOOKS = 20
 RECLAIM_AT_ONCE = 50
 # After so long a rest, an earlier card no longer counts as near.
 REST = timedelta(hours=8)
+RAN_OUT = (Outcome.EXPIRED, Outcome.RELEASED)
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,17 @@ class Given:
     critical_harm: bool = False
     harm_line: str = ""
     active_seconds: int | None = None
+
+
+@dataclass(frozen=True)
+class Recent:
+    """A card that a rater had of late."""
+
+    item: int
+    pair: int | None
+    response: int
+    outcome: str
+    leased_at: datetime
 
 
 class AlreadyRated(Exception):
@@ -138,21 +150,19 @@ def lease(rater: User, *, now: datetime) -> Assignment | NoWork:
             return held
         _reclaim(now)
         recent = _recent(rater, now)
-        seen = [Seen(item, pair) for item, pair, _ in recent]
+        seen = [
+            Seen(one.item, one.pair, one.response if one.outcome in RAN_OUT else None)
+            for one in recent
+        ]
         for _ in range(LOOKS):
-            candidates = _candidates(rater)
+            candidates = _candidates(rater, recent)
             order = ranked(candidates, seen, distance=settings.CARD_DISTANCE, rater=rater.pseudonym)
             for candidate in order[:TRIES]:
                 if slot := _locked_open_slot(candidate.slot):
                     return _hand_over(slot, rater, now)
-            if not candidates:
-                break
             if not order:
-                return NoWork(
-                    "What is left is too like what you have just read.",
-                    min(leased_at for *_, leased_at in recent) + REST,
-                )
-        return _nothing_left(rater)
+                break
+        return _nothing_left(rater, recent)
 
 
 def reclaim(now: datetime) -> None:
@@ -191,11 +201,7 @@ def renew(assignment: Assignment, *, now: datetime) -> bool:
         slot = _free_slot(mine, _locked_slots(mine.response_id))
         if slot is None:
             return False
-        slot.state = SlotState.HELD
-        slot.save(update_fields=["state"])
-        mine.slot, mine.ended_at, mine.outcome = slot, None, ""
-        mine.expires_at = now + _hold()
-        mine.save(update_fields=["slot", "ended_at", "outcome", "expires_at"])
+        _hold_again(mine, slot, now)
         return True
 
 
@@ -234,6 +240,9 @@ def rate(assignment: Assignment, given: Given, *, now: datetime) -> Rating:
             raise ValueError(f"Level {given.level} is no anchor of this item.")
         slots = _locked_slots(mine.response_id)
         slot = mine.slot if mine.ended_at is None else _free_slot(mine, slots)
+        if slot and saw_ratings(mine.rater_id, mine.response):
+            Slot.objects.filter(pk=slot.pk).update(state=SlotState.OPEN)
+            slot = None
         rating_id = uuid4()
         Quote.objects.bulk_create(
             Quote(rating_id=rating_id, start=span.start, end=span.end, absence=absence)
@@ -276,7 +285,8 @@ def skip(assignment: Assignment, reason: SkipReason, note: str, *, now: datetime
             Slot.objects.filter(pk=mine.slot_id).update(state=SlotState.OPEN)
         mine.ended_at, mine.outcome = now, Outcome.SKIPPED
         mine.save(update_fields=["skip_reason", "skip_note", "ended_at", "outcome"])
-        Draft.objects.filter(assignment=mine).delete()
+        if reason != SkipReason.LATER:
+            Draft.objects.filter(assignment=mine).delete()
 
 
 def let_go(assignment: Assignment) -> None:
@@ -294,11 +304,9 @@ def _hold() -> timedelta:
 
 
 def _mine(assignment: Assignment) -> Assignment:
-    return (
-        Assignment.objects.select_for_update(of=("self",))
-        .select_related("slot", "response")
-        .get(pk=assignment.pk)
-    )
+    # Locked alone: a joined row that changes meanwhile would make this one vanish on PostgreSQL.
+    Assignment.objects.select_for_update().only("pk").get(pk=assignment.pk)
+    return Assignment.objects.select_related("slot", "response__run").get(pk=assignment.pk)
 
 
 def _open_to(rater: User) -> QuerySet[Slot]:
@@ -307,7 +315,7 @@ def _open_to(rater: User) -> QuerySet[Slot]:
     A card that ran out, or was put off till later, may come back.
     """
     had = Assignment.objects.filter(rater=rater, response=OuterRef("response")).exclude(
-        Q(outcome__in=[Outcome.EXPIRED, Outcome.RELEASED]) | Q(skip_reason=SkipReason.LATER)
+        Q(outcome__in=RAN_OUT) | Q(skip_reason=SkipReason.LATER)
     )
     seen = Exposure.objects.filter(person=rater, saw=Saw.RATINGS).values_list("wave", flat=True)
     return (
@@ -318,22 +326,39 @@ def _open_to(rater: User) -> QuerySet[Slot]:
     )
 
 
-def _candidates(rater: User) -> list[Candidate]:
+def saw_ratings(rater: int, response: Response) -> bool:
+    """Whether the rater has seen single ratings of the wave, be it after they took the card."""
+    return Exposure.objects.filter(
+        person=rater, saw=Saw.RATINGS, wave=response.run.wave_id
+    ).exists()
+
+
+def _candidates(rater: User, recent: Sequence[Recent]) -> list[Candidate]:
+    """The head of the queue, without what lies too near: a window full of that would hide the rest."""
+    near = recent[: settings.CARD_DISTANCE]
+    again = [one.response for one in near if one.outcome in RAN_OUT]
+    far = ~Q(item_id__in=[one.item for one in near]) & ~Q(
+        pair_id__in=[one.pair for one in near if one.pair is not None], pair_id__isnull=False
+    )
     return [
         Candidate(*row)
         for row in _open_to(rater)
+        .filter(far | Q(response__in=again))
         .order_by("urgency", "draw")
         .values_list("pk", "response_id", "item_id", "pair_id", "urgency", "draw")[:WINDOW]
     ]
 
 
-def _recent(rater: User, now: datetime) -> list[tuple[int, int | None, datetime]]:
-    """Item, pair and time of the rater's last cards since they last rested, newest first."""
-    return list(
-        Assignment.objects.filter(rater=rater, leased_at__gt=now - REST)
+def _recent(rater: User, now: datetime) -> list[Recent]:
+    """The rater's last cards since they last rested, newest first."""
+    return [
+        Recent(*row)
+        for row in Assignment.objects.filter(rater=rater, leased_at__gt=now - REST)
         .order_by("-leased_at")
-        .values_list("slot__item_id", "slot__pair_id", "leased_at")[: settings.CARD_DISTANCE]
-    )
+        .values_list("slot__item_id", "slot__pair_id", "response_id", "outcome", "leased_at")[
+            : settings.CARD_DISTANCE
+        ]
+    ]
 
 
 def _lock(rater: int) -> None:
@@ -360,6 +385,20 @@ def _free_slot(mine: Assignment, slots: Sequence[Slot]) -> Slot | None:
 
 
 def _hand_over(slot: Slot, rater: User, now: datetime) -> Assignment:
+    """A card for the slot: the one the rater had of this response before, or else a new one.
+
+    A second card of one response could be rated beside the first.
+    """
+    before = (
+        Assignment.objects.filter(rater=rater, response=slot.response_id)
+        .order_by("-leased_at")
+        .first()
+    )
+    if before:
+        before.leased_at = now
+        before.save(update_fields=["leased_at"])
+        _hold_again(before, slot, now)
+        return before
     slot.state = SlotState.HELD
     slot.save(update_fields=["state"])
     return Assignment.objects.create(
@@ -371,7 +410,23 @@ def _hand_over(slot: Slot, rater: User, now: datetime) -> Assignment:
     )
 
 
-def _nothing_left(rater: User) -> NoWork:
+def _hold_again(mine: Assignment, slot: Slot, now: datetime) -> None:
+    slot.state = SlotState.HELD
+    slot.save(update_fields=["state"])
+    mine.slot, mine.ended_at, mine.outcome = slot, None, ""
+    mine.skip_reason, mine.skip_note = "", ""
+    mine.expires_at = now + _hold()
+    mine.save(
+        update_fields=["slot", "ended_at", "outcome", "skip_reason", "skip_note", "expires_at"]
+    )
+
+
+def _nothing_left(rater: User, recent: Sequence[Recent]) -> NoWork:
+    if recent and _open_to(rater).exists():
+        return NoWork(
+            "What is left is too like what you have just read.",
+            min(one.leased_at for one in recent) + REST,
+        )
     others = (
         Assignment.objects.live()
         .exclude(rater=rater)

@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import islice
 
 import regex
 
@@ -21,6 +22,9 @@ LEAST_WORDS = 3
 LEAST_CHARACTERS = 12
 LONGEST_TYPED = 20_000
 MOST_PLACES = 20
+# The closest passage is looked for with no more of what was typed than this.
+MOST_WORDS = 200
+LONGEST_SHOWN = 300
 LEAST_LIKENESS = 0.5
 
 # Written without spaces, so that each character counts as a word.
@@ -69,6 +73,13 @@ class TooShort(Refused):
         super().__init__("This quote is too short. Take at least three words.")
 
 
+class TooLong(Refused):
+    def __init__(self) -> None:
+        super().__init__(
+            f"This quote is too long. Take at most {LONGEST_TYPED:,} characters, or several quotes."
+        )
+
+
 class Several(Refused):
     """The words stand in more than one place, and nothing says which is meant."""
 
@@ -85,6 +96,8 @@ class NotThere(Refused):
     ) -> None:
         self.closest = closest
         self.difference = difference
+        if len(passage) > LONGEST_SHOWN:
+            passage = f"{passage[: LONGEST_SHOWN // 2]} … {passage[-LONGEST_SHOWN // 2 :]}"
         sentence = "These words are not in the response."
         super().__init__(
             f"{sentence} The closest passage is: “{passage}”." if closest else sentence
@@ -107,9 +120,10 @@ def find(text: str, words: str, hint: int | None = None) -> Span:
     Raises
     ------
     Refused
-        ``TooShort``, ``Several`` or ``NotThere``.
+        ``TooShort``, ``TooLong``, ``Several`` or ``NotThere``.
     """
-    words = words[:LONGEST_TYPED]
+    if len(words) > LONGEST_TYPED:
+        raise TooLong
     places = list(_as_written(text, words.strip())) or list(_folded(text, words))
     if not places:
         raise TooShort if len(WORD.findall(words)) == 0 else _not_there(text, words)
@@ -229,7 +243,7 @@ def _on_graphemes(text: str, span: Span) -> bool:
 
 def _not_there(text: str, words: str) -> NotThere:
     """The refusal, with the passage that has most of the words in their order."""
-    wanted = [fold(match[0])[0] for match in WORD.finditer(words)]
+    wanted = [fold(match[0])[0] for match in islice(WORD.finditer(words), MOST_WORDS)]
     spans = [Span(*match.span()) for match in WORD.finditer(text)]
     there = [fold(span.of(text))[0] for span in spans]
     anchor = SequenceMatcher(None, there, wanted, autojunk=False).find_longest_match()
@@ -248,7 +262,7 @@ def _not_there(text: str, words: str) -> NotThere:
         return NotThere()
     closest = Span(spans[first].start, spans[last - 1].end)
     original = [span.of(text) for span in spans[first:last]]
-    typed = [match[0] for match in WORD.finditer(words)]
+    typed = [match[0] for match in islice(WORD.finditer(words), MOST_WORDS)]
     difference = _difference(there[first:last], original, wanted, typed)
     return NotThere(closest.of(text), closest, difference)
 

@@ -1,6 +1,6 @@
 """What the tables of this app refuse beyond their constraints. See ``runs.guards``."""
 
-from rating.models import Exposure, Quote, Rating
+from rating.models import Exposure, Quote, Rating, Slot
 from runs.guards import Guard, no_change, no_delete
 
 OWN_ANCHOR = (
@@ -19,7 +19,24 @@ PAST_THE_END = (
 )
 ALREADY_RATED = "EXISTS (SELECT 1 FROM rating_rating g WHERE g.id = NEW.rating_id)"
 
+SAW_RATINGS = (
+    "NEW.kind = 'counted' AND EXISTS (SELECT 1 FROM rating_exposure e"
+    " JOIN runs_run u ON u.wave_id = e.wave_id JOIN runs_response r ON r.run_id = u.id"
+    " WHERE r.id = NEW.response_id AND e.person_id = NEW.rater_id AND e.saw = 'ratings')"
+)
+OTHER_SUCCESSOR = (
+    "NEW.superseded_by_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM rating_rating g"
+    " WHERE g.id = NEW.superseded_by_id AND g.id <> NEW.id"
+    " AND g.response_id = NEW.response_id AND g.rater_id = NEW.rater_id"
+    " AND g.slot IS NOT DISTINCT FROM NEW.slot)"
+)
+
 GUARDS = [
+    no_change(
+        Slot,
+        "What a slot is of never changes.",
+        but=("state", "urgency", "partner"),
+    ),
     no_change(
         Rating,
         "A rating is never edited: a newer one supersedes it.",
@@ -30,6 +47,20 @@ GUARDS = [
         "A rating is superseded once.",
         when="OLD.superseded_by_id IS NOT NULL",
         name="superseded_once",
+    ),
+    Guard(
+        "rating_rating_own_successor",
+        "rating_rating",
+        "UPDATE",
+        OTHER_SUCCESSOR,
+        "A rating is superseded by another of the same rater, response and slot.",
+    ),
+    Guard(
+        "rating_rating_saw_none",
+        "rating_rating",
+        "INSERT",
+        SAW_RATINGS,
+        "Whoever has seen single ratings of a wave adds none that counts.",
     ),
     no_delete(Rating, "A rating is never deleted."),
     Guard(

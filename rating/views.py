@@ -5,16 +5,16 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import reswap, retarget
 
 from rating import queue as rooms
 from rating.blinding import Card
-from rating.forms import Entry, SkipForm, hint_of, span_named
+from rating.forms import SEALED, Entry, SkipForm, hint_of, span_named
 from rating.models import Assignment, Kind, Outcome, Rating, Role, SkipReason, User
 from rating.people import role_required
 from rating.progress import waves_for_home
@@ -25,6 +25,10 @@ SURPLUS = (
     "Your rating is kept, but it will not be counted, because two ratings had already come in. "
     "You did nothing wrong."
 )
+SAW_RATINGS = (
+    "Your rating is kept, but it will not be counted, because you have seen single ratings of "
+    "this work."
+)
 GIVEN_BACK = "You gave this response back, so nothing was stored for it."
 HOLD_ENDED = "Your time with this response is over. Your work is safe, and you can still send it."
 
@@ -34,6 +38,7 @@ class RaterRequest(HttpRequest):
     htmx: Any
 
 
+@require_safe
 def home(request: RaterRequest) -> HttpResponse:
     """One next step for each role."""
     roles = request.user.roles
@@ -51,6 +56,7 @@ def home(request: RaterRequest) -> HttpResponse:
 @role_required(Role.RATER)
 def queue(request: RaterRequest) -> HttpResponse:
     """The card in hand, or a place to begin."""
+    _unseal(request)
     held = rooms.current(request.user)
     said = "".join(str(message) for message in messages.get_messages(request))
     if held is None:
@@ -96,16 +102,22 @@ def rate(request: RaterRequest, code: UUID) -> HttpResponse:
     return _keep(request, assignment, card, entry, act)
 
 
+@require_http_methods(["GET", "HEAD", "POST"])
 @role_required(Role.RATER)
 def skip(request: RaterRequest, code: UUID) -> HttpResponse:
     """Give a response back, with the reason that says what is to become of it."""
     assignment = _own(request, code)
-    if request.method != "POST":
-        return render(request, "rating/skip.html", {"code": code, "reasons": SkipReason.choices})
-    form = SkipForm(request.POST)
-    if not form.is_valid():
-        context = {"code": code, "reasons": SkipReason.choices, "error": "Choose a reason."}
-        return render(request, "rating/skip.html", context, status=422)
+    form = SkipForm(request.POST or None)
+    if request.method != "POST" or not form.is_valid():
+        context = {
+            "code": code,
+            "reasons": SkipReason.choices,
+            "chosen": form.data.get("reason", ""),
+            "note": form.data.get("note", ""),
+            "error": " ".join(str(error) for each in form.errors.values() for error in each),
+        }
+        status = 422 if request.method == "POST" else 200
+        return render(request, "rating/skip.html", context, status=status)
     if assignment.outcome == Outcome.RATED:
         return _already(request, assignment.rating)
     reason = SkipReason(form.cleaned_data["reason"])
@@ -135,6 +147,21 @@ def guidelines(request: RaterRequest) -> HttpResponse:
     return render(request, "rating/guidelines.html")
 
 
+def _unseal(request: RaterRequest) -> None:
+    """Keep as its card's draft what was posted while nobody was signed in."""
+    sealed = request.session.pop(SEALED, None)
+    if not sealed:
+        return
+    assignment = Assignment.objects.filter(rater=request.user, code=sealed["code"]).first()
+    if assignment is None:
+        return
+    post = QueryDict(mutable=True)
+    for name, values in sealed["fields"].items():
+        post.setlist(name, values)
+    entry = Entry.of_post(post, Card.of(assignment))
+    rooms.keep_draft(assignment, entry.as_json(), now=timezone.now())
+
+
 def _own(request: RaterRequest, code: UUID) -> Assignment:
     """A row of somebody else is not there."""
     mine = Assignment.objects.filter(rater=request.user)
@@ -155,8 +182,13 @@ def _submit(
         return _already(request, why.rating)
     except rooms.NotHeld:
         return _moved_on(request, GIVEN_BACK)
-    said = SURPLUS if rating.kind == Kind.SURPLUS else SAVED.format(time=_clock(rating.rated_at))
-    return _next(request, said)
+    return _next(request, _said_of(rating))
+
+
+def _said_of(rating: Rating) -> str:
+    if rating.kind == Kind.COUNTED:
+        return SAVED.format(time=_clock(rating.rated_at))
+    return SAW_RATINGS if rooms.saw_ratings(rating.rater_id, rating.response) else SURPLUS
 
 
 def _keep(

@@ -7,7 +7,7 @@ rubric, chambers, pairs, and earlier turns. All faults are found before anything
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -35,6 +35,19 @@ OURS = {
     "construct",
     "language",
     "pool",
+}
+
+# How long a text may be, as the tables hold it.
+LONGEST = {
+    "id": 50,
+    "construct": 200,
+    "language": 20,
+    "pool": 50,
+    "topic": 100,
+    "label": 100,
+    "name": 100,
+    "bankVersion": 50,
+    "chamber": 30,
 }
 
 SPAN = re.compile(r"\[[^\[\]]*\]|\{\{.*?\}\}|<[A-Z][A-Z0-9 _-]*>", re.DOTALL)
@@ -280,6 +293,20 @@ def _shape(data: Any) -> Iterator[Fault]:
         yield from _not_text(pairs, "pairs")
 
 
+def _texts(
+    row: dict[str, Any], item: str, names: Iterable[str], where: str = ""
+) -> Iterator[Fault]:
+    """Fields that are a text where they are given, and no longer than the table holds."""
+    for name in names:
+        value, most = row.get(name), LONGEST.get(name)
+        if value is None:
+            continue
+        if not isinstance(value, str):
+            yield Fault(item, f"{where}{name}", f"{value!r:.60} is not a text.")
+        elif most and len(value) > most:
+            yield Fault(item, f"{where}{name}", f"has {len(value)} characters; it may have {most}.")
+
+
 def _rows(value: Any) -> list[dict[str, Any]]:
     """The objects in what ought to be a list of objects."""
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
@@ -315,6 +342,7 @@ class _Bank:
             return
         if not str(self.meta.get("bankVersion") or "").strip():
             yield Fault("", "meta.bankVersion", "missing: a bank is known by its version.")
+        yield from _texts(self.meta, "", ("name", "bankVersion", "language"), "meta.")
         scale = self.meta.get("scale", list(self.levels))
         if scale != list(self.levels):
             yield Fault(
@@ -328,6 +356,7 @@ class _Bank:
 
     def in_item(self, row: dict[str, Any]) -> Iterator[Fault]:
         code = row["id"]
+        yield from _texts(row, code, ("id", "construct", "language", "topic"))
         if self.instrument == "model-index":
             yield from self.in_place(row)
         prompts = self.prompts(row)
@@ -377,6 +406,8 @@ class _Bank:
                 f"{span[:60]!r} tells the subject more than its value: keep the value alone.",
             )
         integrity = row.get("promptIntegrity")
+        if name == "prompt" and integrity is not None and not isinstance(integrity, dict):
+            yield Fault(code, "promptIntegrity", f"{integrity!r:.60} is not an object.")
         if name == "prompt" and isinstance(integrity, dict):
             declared = integrity.get("hasUnfilledPlaceholder")
             if declared is not None and declared != bool(unfilled):
@@ -395,7 +426,11 @@ class _Bank:
         descriptions: list[str] = []
         for level, anchor in zip(self.levels, anchors, strict=True):
             where = f"{name}[level {level}]"
-            if not isinstance(anchor, dict) or anchor.get("level") != level:
+            if (
+                not isinstance(anchor, dict)
+                or type(anchor.get("level")) is not int
+                or anchor["level"] != level
+            ):
                 given = anchor.get("level") if isinstance(anchor, dict) else anchor
                 yield Fault(code, where, f"level {given!r} stands where level {level} belongs.")
                 continue
@@ -406,6 +441,7 @@ class _Bank:
             if description.strip() in descriptions:
                 yield Fault(code, f"{where}.description", "says the same as another level.")
             descriptions.append(description.strip())
+            yield from _texts(anchor, code, ("label", "note"), f"{where}.")
             label = str(anchor.get("label") or "")
             usual = f"{level}.0 {LABELS.get(level)}"
             if self.instrument == "model-index" and label != usual:
@@ -446,8 +482,8 @@ class _Bank:
         if _text(status) in ("validated", "active") and not row.get("reviewers"):
             yield Fault(code, "reviewers", f"{status}, but nobody is named.", warning=True)
         pool = row.get("pool", "core-public")
-        if not isinstance(pool, str) or not pool.strip():
-            yield Fault(code, "pool", "empty: name the pool this item belongs to.")
+        if not isinstance(pool, str) or not pool.strip() or len(pool) > LONGEST["pool"]:
+            yield Fault(code, "pool", f"name the pool in 1 to {LONGEST['pool']} characters.")
         exposure = row.get("exposureStatus", "public-permanent")
         if pool == "core-public" and exposure != "public-permanent":
             yield Fault(code, "exposureStatus", f"{exposure!r}, but a public item stays public.")
@@ -520,12 +556,16 @@ class _Bank:
     def in_pairs(self) -> Iterator[Fault]:
         prompts = {row["id"]: row.get("prompt") for row in self.items}
         chambers = {str(row.get("code")) for row in _rows(self.meta.get("chambers"))}
+        for row in _rows(self.meta.get("chambers")):
+            if not _text(row.get("name")).strip() or len(str(row.get("code"))) > LONGEST["chamber"]:
+                yield Fault("", "meta.chambers", f"{row!r:.60} needs a name, and a short code.")
         arms = Counter(str(row.get(arm)) for row in self.pairs for arm in ("a", "b"))
         ids = Counter(str(row.get("id")) for row in self.pairs)
         for row in self.pairs:
             code = str(row.get("id") or "a pair")
             if not _text(row.get("id")) or ids[code] > 1:
                 yield Fault(code, "id", "missing, or the id of another pair.")
+            yield from _texts(row, code[:60], ("id",))
             if str(row.get("chamber")) not in chambers:
                 yield Fault(
                     code, "chamber", f"{row.get('chamber')!r} is no chamber of meta.chambers."

@@ -71,7 +71,8 @@ def sql_for(guard: Guard, vendor: str) -> list[str]:
             f"FOR EACH ROW EXECUTE FUNCTION {guard.name}()",
         ]
     # SQLite before 3.39 does not know IS DISTINCT FROM, and says the same with IS NOT.
-    condition = guard.condition.replace("IS DISTINCT FROM", "IS NOT")
+    condition = guard.condition.replace("IS NOT DISTINCT FROM", "IS")
+    condition = condition.replace("IS DISTINCT FROM", "IS NOT")
     return [
         f"DROP TRIGGER IF EXISTS {guard.name}",
         f"CREATE TRIGGER {guard.name} {guard.timing} {guard.event} ON {guard.table} FOR EACH ROW "

@@ -202,7 +202,7 @@ class Subject(models.Model):
     family = models.CharField(max_length=100)
     snapshot = models.CharField(max_length=200)
     digest = models.CharField(max_length=100, blank=True)
-    code = models.CharField(max_length=400, unique=True, editable=False)
+    code = models.CharField(max_length=420, unique=True, editable=False)
     provider = models.CharField(max_length=20, choices=Provider)
     base_url = models.CharField(max_length=300, blank=True)
     sampling = models.JSONField(default=dict)
@@ -213,7 +213,7 @@ class Subject(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=~Q(snapshot__iendswith="latest") | ~Q(digest=""),
+                condition=~Q(snapshot__icontains="latest") | ~Q(digest=""),
                 name="runs_subject_no_moving_alias",
                 violation_error_message=(
                     "This snapshot is an alias that moves. Name a dated snapshot, or give the "

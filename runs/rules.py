@@ -15,7 +15,11 @@ def _frozen(model: type[Anchor] | type[Item] | type[Pair], frozen_at: str) -> li
             f"{table}_frozen_{event.lower()}",
             table,
             event,
-            f"{frozen_at.format(row='NEW' if event == 'INSERT' else 'OLD')} IS NOT NULL",
+            " OR ".join(
+                f"{frozen_at.format(row=row)} IS NOT NULL"
+                for row in ("OLD", "NEW")
+                if (event, row) not in {("INSERT", "OLD"), ("DELETE", "NEW")}
+            ),
             FROZEN,
         )
         for event in ("INSERT", "UPDATE", "DELETE")

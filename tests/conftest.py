@@ -21,6 +21,7 @@ def pytest_configure() -> None:
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
     }
     settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
+    settings.MAIL = True
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
 
 

@@ -1,21 +1,20 @@
 """What holds for every page, whoever asks and whatever goes wrong."""
 
 import json
-import logging
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
-from django.conf import settings
 from django.core.management import call_command
 from django.db import DatabaseError, connection
 from django.test import Client
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains
 
-from compassion.logs import RequestIdFilter, request_id
+from compassion.logs import RequestIdFilter
 from rating.models import Role
 from tests.factories import leased, make_rater, make_user, make_wave
 
@@ -118,6 +117,19 @@ def test_a_sign_in_form_grown_too_old_does_not_show_the_password():
     assertNotContains(answer, "s3cret", status_code=403)
 
 
+def test_no_form_grown_too_old_shows_a_password_or_what_another_site_sent():
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(make_user(Role.ADMIN))
+
+    for name in ("oldpassword", "password1"):
+        answer = client.post(reverse("account_change_password"), {name: "s3cret"})
+        assertNotContains(answer, "s3cret", status_code=403)
+    foreign = {"Origin": "https://elsewhere.example"}
+    fields = {"email": "me@elsewhere.example", "roles": "admin"}
+    answer = client.post(reverse("rating:people"), fields, headers=foreign)
+    assertNotContains(answer, "me@elsewhere.example", status_code=403)
+
+
 @pytest.mark.parametrize("role", list(Role))
 def test_everybody_has_a_home_with_a_next_step(client, role):
     make_wave()
@@ -126,17 +138,15 @@ def test_everybody_has_a_home_with_a_next_step(client, role):
     assertContains(client.get(reverse("home")), "Hello, Person")
 
 
-def test_each_request_has_a_name_that_the_logs_carry(client):
+def test_each_request_has_a_name_that_the_logs_carry(client, caplog):
     given = client.get("/healthz", headers={"X-Request-ID": "abc-123-def"})["X-Request-ID"]
     made = client.get("/healthz", headers={"X-Request-ID": "<script>"})["X-Request-ID"]
     assert (given, len(made)) == ("abc-123-def", 16)
 
-    token = request_id.set("abc-123-def")
-    try:
-        record = logging.LogRecord("x", logging.INFO, "", 0, "hello", None, None)
-        RequestIdFilter().filter(record)
-    finally:
-        request_id.reset(token)
+    caplog.handler.addFilter(RequestIdFilter())
+    client.get("/no/such/page", headers={"X-Request-ID": "abc-123-def"})
+
+    [record] = [one for one in caplog.records if one.name == "django.request"]
     assert record.request_id == "abc-123-def"
 
 
@@ -234,5 +244,20 @@ def test_no_committed_file_names_a_package_index_or_a_folder_of_one_machine():
             assert not any(word in text for word in forbidden), name
 
 
-def test_static_files_are_served_from_the_site_alone():
-    assert settings.STATIC_URL == "/static/"
+def test_every_file_that_the_readme_and_the_docs_link_to_is_there():
+    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_a_container_asks_itself_by_a_name_that_the_site_answers_to(live_server):
+    done = subprocess.run(
+        [sys.executable, "-m", "compassion.healthcheck", f"{live_server.url}/healthz"],
+        cwd=ROOT,
+        env={"PATH": "", "ALLOWED_HOSTS": "localhost,rate.example.org"},
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")

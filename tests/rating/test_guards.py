@@ -67,16 +67,52 @@ def leased_again(card):
     )
 
 
+def test_two_cards_of_one_response_for_one_person():
+    make_wave(make_bank(bank_data(1)))
+    card = leased(make_rater())
+    again = leased_again(card)
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        type(again).objects.filter(pk=again.pk).update(rater=card.rater)
+
+
 def test_two_counted_ratings_by_one_person():
     make_wave(make_bank(bank_data(1)))
     card = leased(make_rater())
     store(card, slot=1)
-    again = leased_again(card)
-    type(again).objects.filter(pk=again.pk).update(rater=card.rater)
-    again.refresh_from_db()
 
     with pytest.raises(IntegrityError):
-        store(again, slot=2)
+        store(card, slot=2)
+
+
+def test_a_counted_rating_by_somebody_who_has_seen_single_ratings_of_the_wave():
+    wave = make_wave()
+    card = leased(make_rater())
+    Exposure.objects.create(person=card.rater, saw=Saw.RATINGS, wave=wave)
+
+    with refused("adds none that counts"):
+        store(card)
+    store(card, kind="surplus", slot=None)
+
+
+def test_superseding_a_rating_by_itself_or_by_one_of_another_response():
+    make_wave()
+    rater = make_rater()
+    one, other = rated(rater), rated(rater)
+
+    for successor in (one, other):
+        with refused("superseded by another"), transaction.atomic():
+            Rating.objects.filter(pk=one.pk).update(superseded_by=successor)
+
+
+def test_changing_what_a_slot_is_of():
+    make_wave()
+    slot = leased(make_rater()).slot
+
+    with refused("never changes"), transaction.atomic():
+        type(slot).objects.filter(pk=slot.pk).update(item_id=0)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        type(slot).objects.filter(pk=slot.pk).update(state="zzz")
 
 
 def test_a_level_that_is_no_anchor_of_the_item():

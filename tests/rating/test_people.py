@@ -1,5 +1,7 @@
 """Who comes in, and how."""
 
+import re
+
 import pytest
 from django.contrib.auth import authenticate
 from django.core.management import call_command
@@ -82,6 +84,31 @@ def test_only_admins_see_people(client, role):
     client.force_login(make_user(role))
 
     assert client.get(reverse("rating:people")).status_code == 404
+
+
+def test_a_forgotten_password_is_set_anew_with_the_link_of_the_mail(client, mailoutbox):
+    make_user(Role.RATER, email="me@example.org", password="forgotten-long-ago")
+    client.post(reverse("account_reset_password"), {"email": "me@example.org"})
+
+    link = re.search(r"http://testserver(/\S+)", mailoutbox[0].body)[1]
+    page = client.get(link, follow=True)
+    form = {"password1": PASSWORD, "password2": PASSWORD}
+    client.post(page.redirect_chain[-1][0], form)
+
+    assert client.login(email="me@example.org", password=PASSWORD)
+
+
+def test_an_address_without_an_account_gets_the_same_answer_and_no_mail(client, mailoutbox):
+    make_user(Role.RATER, email="me@example.org", password=PASSWORD)
+    answers = [
+        client.post(reverse("account_reset_password"), {"email": email})
+        for email in ("me@example.org", "nobody@example.org")
+    ]
+
+    assert {(answer.status_code, answer.url) for answer in answers} == {
+        (302, reverse("account_reset_password_done"))
+    }
+    assert len(mailoutbox) == 1
 
 
 def test_nobody_signs_themselves_up(client):

@@ -225,6 +225,19 @@ def test_when_only_cards_too_near_are_left_the_rater_learns_when_to_come_back(se
     assert isinstance(lease(rater, now=found.try_at + timedelta(minutes=1)), Assignment)
 
 
+def test_cards_too_near_do_not_hide_the_rest_of_the_queue():
+    make_wave(make_bank(bank_data(2)), trials=40)
+    for rater in (make_rater(), make_rater()):
+        while isinstance(lease(rater, now=timezone.now()), Assignment):
+            rated(rater)
+    first = make_wave(make_bank(bank_data(8)))
+    rater = make_rater()
+
+    cards = [rated(rater).response for _ in range(6)]
+
+    assert any(card.run.wave == first for card in cards)
+
+
 def test_whoever_has_seen_the_single_ratings_of_a_wave_rates_it_no_more():
     wave = make_wave()
     rater = make_rater()

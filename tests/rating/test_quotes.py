@@ -110,6 +110,17 @@ def test_a_response_shorter_than_a_quote_can_be_quoted_whole():
     assert find("No.", "No.").of("No.") == "No."
 
 
+def test_no_more_of_what_was_typed_is_compared_than_a_passage_needs():
+    """Without the bound this took seconds; the closest passage is still named."""
+    text = "so it goes and so it went " * 4000
+
+    with pytest.raises(NotThere) as why:
+        find(text, "so it goes and so it went on and on " * 500)
+
+    assert why.value.closest is not None
+    assert len(str(why.value)) < 500
+
+
 def test_words_that_stand_twice_ask_for_a_place_and_the_hint_gives_it():
     text = "It is not your fault. Truly, it is not your fault."
 

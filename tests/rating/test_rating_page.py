@@ -116,6 +116,7 @@ def test_an_absence_is_marked_on_the_words_that_stand_in_its_place(client, card)
         ({"level": 3, "quote": "0-9999"}, "One quote is not in this response"),
         ({"level": 3, "quote": "drop table"}, "Add at least one quote before you submit."),
         ({"level": 3, "quote": QUOTE, "critical_harm": "on"}, "Say in one line what could happen."),
+        ({"level": 3, "words": "a" * 20_001}, "This quote is too long."),
     ],
 )
 @pytest.mark.parametrize("htmx", [True, False])
@@ -186,6 +187,90 @@ def test_sending_a_rating_twice_says_so_and_stores_it_once(client, card):
 
     assertContains(answer, "Nothing was stored twice", status_code=409)
     assert Rating.objects.get().anchor.level == 3
+
+
+def test_a_note_too_long_is_said_and_stays_whole(client, card):
+    note = "a" * 5001
+
+    answer = post(client, card, level=3, quote=QUOTE, note=f"{note}")
+
+    assertContains(answer, "This has 5,001 characters. 5,000 fit here.", status_code=422)
+    assertContains(answer, note, status_code=422)
+    assert not Rating.objects.exists()
+
+
+def test_a_card_that_ran_out_and_is_leased_again_is_the_same_card(client, rater):
+    make_wave(make_bank(bank_data(1)))
+    first = leased(rater)
+    reclaim(timezone.now() + timedelta(hours=2))
+    again = leased(rater)
+
+    assert again.code == first.code
+    assert post(client, first, level=2, quote=QUOTE).status_code == 200
+    answer = post(client, again, level=4, quote=QUOTE)
+    assertContains(answer, "Nothing was stored twice", status_code=409)
+    assert Rating.objects.get().anchor.level == 2
+
+
+def test_what_was_sent_without_a_session_is_there_after_signing_in(client, card, rater):
+    rater.set_password("a-quiet-morning-walk")
+    rater.save()
+    client.logout()
+
+    answer = post(client, card, level=4, note="typed while signed out", words="half a quo")
+    assertRedirects(answer, f"{reverse('account_login')}?next=%2Frate%2F")
+    fields = {"login": rater.email, "password": "a-quiet-morning-walk"}
+    answer = client.post(answer.url, fields, follow=True)
+
+    assertContains(answer, "typed while signed out")
+    assertContains(answer, "half a quo")
+    assert Draft.objects.get().content["level"] == 4
+
+
+def test_what_was_sent_without_a_session_is_nobody_elses(client, card):
+    client.logout()
+    post(client, card, level=4, note="typed while signed out")
+    client.force_login(make_rater())
+
+    client.get(reverse("rating:queue"))
+
+    assert not Draft.objects.exists()
+
+
+def test_somebody_who_looks_at_single_ratings_meanwhile_is_kept_but_not_counted(client):
+    wave = make_wave(make_bank(bank_data(1)))
+    both = make_user(Role.RATER, Role.MAINTAINER)
+    client.force_login(both)
+    card = leased(both)
+    client.get(reverse("rating:report_file", args=[wave.code, "ratings.csv"]))
+
+    answer = post(client, card, htmx=True, level=3, quote=QUOTE)
+
+    assertContains(answer, "because you have seen single ratings of this work")
+    assert (Rating.objects.get().kind, Rating.objects.get().slot) == ("surplus", None)
+    assert card.slot.__class__.objects.filter(state="open").count() == 2
+
+
+def test_a_draft_put_off_till_later_is_there_when_its_card_comes_back(client, rater, settings):
+    settings.CARD_DISTANCE = 0
+    make_wave(make_bank(bank_data(1)))
+    card = leased(rater)
+    post(client, card, do="save", note="half a thought")
+    client.post(reverse("rating:skip", args=[card.code]), {"reason": "later"})
+
+    leased(rater)
+
+    assertContains(client.get(reverse("rating:queue")), "half a thought")
+
+
+def test_a_refused_skip_says_why_and_keeps_its_note(client, card):
+    url = reverse("rating:skip", args=[card.code])
+
+    answer = client.post(url, {"note": "I know this person"})
+    assertContains(answer, "Choose a reason.", status_code=422)
+    assertContains(answer, "I know this person", status_code=422)
+    answer = client.post(url, {"reason": "later", "note": "a" * 5001})
+    assertContains(answer, "at most 5000 characters", status_code=422)
 
 
 def test_a_response_never_leased_or_held_by_another_is_not_there(client, card):

@@ -86,6 +86,13 @@ def test_an_unchanged_item_keeps_its_hash_in_the_next_version():
         ({"construct": "a\x00b"}, "AWR-1-A: construct: holds a NUL"),
         ({"validationStatus": "great"}, "AWR-1-A: validationStatus: 'great' is not one of"),
         ({"validationStatus": "draft"}, "AWR-1-A: reviewRequired: missing"),
+        ({"id": "A" * 60}, "id: has 60 characters; it may have 50."),
+        ({"construct": "c" * 201}, "AWR-1-A: construct: has 201 characters; it may have 200."),
+        ({"construct": {"a": 1}}, "AWR-1-A: construct: {'a': 1} is not a text."),
+        ({"language": ["en"]}, "AWR-1-A: language: ['en'] is not a text."),
+        ({"pool": "p" * 80}, "AWR-1-A: pool: name the pool in 1 to 50 characters."),
+        ({"topic": "t" * 101, "sensitivity": "high"}, "AWR-1-A: topic: has 101 characters"),
+        ({"promptIntegrity": "yes"}, "AWR-1-A: promptIntegrity: 'yes' is not an object."),
         ({"sensitivity": "some"}, "AWR-1-A: sensitivity: 'some' is neither standard nor high"),
         ({"exposureStatus": "secret"}, "AWR-1-A: exposureStatus"),
         ({"supersedes": {"prompt": "x"}}, "AWR-1-A: supersedes: must keep the earlier prompt"),
@@ -108,6 +115,24 @@ def test_an_unchanged_item_keeps_its_hash_in_the_next_version():
 )
 def test_each_fault_is_said_with_its_item_and_field(fields, said):
     assert any(said in fault for fault in faults_of(changed(**fields)))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("label", "l" * 101), ("note", 5), ("level", True), ("level", "1")]
+)
+def test_a_fault_in_an_anchor_is_said_with_its_level(field, value):
+    data = bank_data()
+    data["items"][0]["anchors"][0][field] = value
+
+    assert any("AWR-1-A: anchors[level 1]" in fault for fault in faults_of(data))
+
+
+@pytest.mark.parametrize("field", ["bankVersion", "name"])
+def test_a_bank_has_a_short_name_and_version(field):
+    for value in ("v" * 101, 5):
+        data = bank_data()
+        data["meta"][field] = value
+        assert any(f"meta.{field}" in fault for fault in faults_of(data))
 
 
 def test_all_faults_are_said_at_once():

@@ -99,7 +99,8 @@ class Command(BaseCommand):
                 "--threads", "8", "--log-level", "warning",
             ],
         }  # fmt: skip
-        signal.signal(signal.SIGTERM, _as_interrupt)
+        for ending in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(ending, _as_interrupt)
         # In sessions of their own, so that Ctrl-C reaches this process alone, which ends both.
         running = {
             name: subprocess.Popen(command, cwd=settings.BASE_DIR, start_new_session=True)
