@@ -30,6 +30,11 @@ class Piece:
     text: str
     mark: bool = False
 
+    @property
+    def gap(self) -> bool:
+        """Whether it is an empty line, and not the space between two words."""
+        return not self.mark and self.text.isspace() and bool(set(self.text) & {"\n", "\r"})
+
 
 @dataclass(frozen=True)
 class Block:
