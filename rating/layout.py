@@ -24,16 +24,12 @@ LETTERS = re.compile(r"[^\W\d_]")
 
 @dataclass(frozen=True)
 class Piece:
-    """Verbatim characters from ``start``; a mark is dimmed."""
+    """Verbatim characters from ``start``. A mark is dimmed; a gap is a line with nothing on it."""
 
     start: int
     text: str
     mark: bool = False
-
-    @property
-    def gap(self) -> bool:
-        """Whether it is an empty line, and not the space between two words."""
-        return not self.mark and self.text.isspace() and bool(set(self.text) & {"\n", "\r"})
+    gap: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,6 +66,8 @@ def blocks(text: str) -> tuple[Block, ...]:
         fence = line.lstrip().startswith("```")
         kind, lead = ("code", 0) if in_code or fence else _kind(line)
         pieces = tuple(_pieces(start, line, lead, plain=kind == "code" and not fence))
+        if kind == "paragraph" and not line.strip():
+            pieces = (Piece(start, line, gap=True),)
         goes_on = kind in ("code", "paragraph") and laid and laid[-1].kind == kind
         if goes_on and not (kind == "paragraph" and _ends_blank(laid[-1])):
             laid[-1] = Block(kind, laid[-1].spans + pieces)

@@ -67,8 +67,12 @@ def test_a_quote_says_where_it_begins_as_people_count():
     assert place_of(Span(at, at + 11), parts) == "sentence 3 of 9"
 
 
-def test_the_space_between_two_marked_words_is_no_empty_line():
-    pieces = [piece for block in blocks("**so** **heavy**\n\nStay.") for piece in block.spans]
+def test_only_a_line_with_nothing_on_it_is_a_gap():
+    pieces = [p for block in blocks("**so** **heavy**\n**now**\n\nStay.") for p in block.spans]
 
-    assert [piece.text for piece in pieces if piece.gap] == ["\n"]
-    assert " " in [piece.text for piece in pieces]
+    assert "".join(piece.text for piece in pieces if piece.gap) == "\n"
+    assert [piece.text for piece in pieces if not piece.gap and piece.text.isspace()] == [
+        " ",
+        "\n",
+        "\n",
+    ]
