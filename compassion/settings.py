@@ -191,6 +191,31 @@ DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", "compassion@localhost")
 LEASE_MINUTES = env_int("LEASE_MINUTES", 45)
 # Cards of one item, or of the two arms of a pair, that a rater sees lie at least so far apart.
 CARD_DISTANCE = env_int("CARD_DISTANCE", 6)
+# How far a rater's counts over the subjects, or over the arms, of a wave may differ.
+UNEVEN_CAP = env_int("UNEVEN_CAP", 4)
+UNDO_MINUTES = env_int("UNDO_MINUTES", 10)
+RATINGS_A_DAY = env_int("RATINGS_A_DAY", 0)  # 0: as many as they like
+HARD_TOPICS_A_DAY = env_int("HARD_TOPICS_A_DAY", 5)
+# Two ratings so many levels apart are settled, and so is this share of all, drawn beforehand.
+ADJUDICATE_AT = env_int("ADJUDICATE_AT", 2)
+ADJUDICATE_SAMPLE_PERCENT = env_int("ADJUDICATE_SAMPLE_PERCENT", 5)
+# Becoming a rater: the rule is declared beforehand, and kept with each attempt.
+PRACTICE_ITEMS = env_int("PRACTICE_ITEMS", 12)
+QUALIFY_ITEMS = env_int("QUALIFY_ITEMS", 20)
+QUALIFY_WITHIN_ONE = env_int("QUALIFY_WITHIN_ONE", 16)
+QUALIFY_EXACT = env_int("QUALIFY_EXACT", 10)
+QUALIFY_AGAIN_DAYS = env_int("QUALIFY_AGAIN_DAYS", 7)
+# Staying one: so many of a hundred cards are agreed responses, or ones the rater had before; 0: none.
+SEED_PERCENT = env_int("SEED_PERCENT", 0)
+REPEAT_PERCENT = env_int("REPEAT_PERCENT", 0)
+REPEAT_AFTER = env_int("REPEAT_AFTER", 50)  # cards
+# More than so many of the last ten beyond their tolerance, and rating is paused, with these words.
+SEED_MISSES = env_int("SEED_MISSES", 4)
+SEED_EARLIER_RATINGS = env(
+    "SEED_EARLIER_RATINGS",
+    "Your earlier ratings stay, and somebody looks at those since the block before.",
+)
+REST_OFFER_MINUTES = env_int("REST_OFFER_MINUTES", 50)  # of active reading; 0: never
 SUPPORT_LINE = env("SUPPORT_LINE")
 
 # Asking

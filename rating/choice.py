@@ -1,13 +1,18 @@
 """Which open response a rater is offered next: a pure function of a small set of candidates.
 
-Half-rated responses come first, so that work is finished before more is begun. Cards of one item,
-and of the two arms of a pair, are kept apart. Among equals chance decides, drawn from the slot's
-own draw and the rater, so that an order can be replayed.
+In this order: half-rated responses come first, so that work is finished before more is begun;
+then partners the rater has met least, so that all raters stay linked; then what the rater has had
+least of, so that severe and mild raters fall evenly on every subject and arm; then items with most
+cards left, or their cards would meet at the end. Among equals chance decides, drawn from the
+slot's own draw and the rater, so that an order can be replayed.
+
+Three things are never offered: a card too near another of its item or pair, one that would make
+what the rater has had more uneven than the cap, and one more with a partner they have met too often.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from runs.canonical import draw
 
@@ -22,6 +27,10 @@ class Candidate:
     pair: int | None
     urgency: int
     draw: int
+    wave: int = 0
+    subject: int = 0
+    arm: int = 0
+    partner: int | None = None
 
 
 @dataclass(frozen=True)
@@ -33,14 +42,44 @@ class Seen:
     response: int | None = None
 
 
+@dataclass(frozen=True)
+class Limits:
+    """What the choice never goes beyond, as declared.
+
+    ``distance``: how many other cards lie between two of one item or pair, at the least.
+    ``uneven``: how far a rater's counts over the subjects, or over the arms, of a wave may differ.
+    ``partner_share``: the largest share of a rater's ratings that one partner may have shared,
+    once they have given ``partner_floor`` with them and there are others to share with.
+    """
+
+    distance: int
+    uneven: int
+    partner_share: float = 0.5
+    partner_floor: int = 10
+
+
+@dataclass(frozen=True)
+class Had:
+    """What a rater has given so far in each wave, by subject, arm and partner.
+
+    Subjects and arms of the wave that they have had nothing of are in it, with 0.
+    """
+
+    subjects: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
+    arms: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
+    partners: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
+    raters: Mapping[int, int] = field(default_factory=dict)
+
+
 def ranked(
     candidates: Sequence[Candidate],
     recent: Sequence[Seen],
+    had: Had,
     *,
-    distance: int,
+    limits: Limits,
     rater: str,
 ) -> list[Candidate]:
-    """The candidates that may be offered, the best first; none too near an earlier card.
+    """The candidates that may be offered, the best first.
 
     Parameters
     ----------
@@ -48,14 +87,25 @@ def ranked(
         Open slots of responses the rater has not had.
     recent
         The rater's last cards, newest first.
-    distance
-        How many other cards lie between two of one item or one pair, at the least.
+    had
+        What the rater has given so far.
     """
     left = Counter(_kin(candidate) for candidate in candidates)
     return sorted(
-        far_enough(candidates, recent, distance),
-        # Those with most cards left go first, or their cards would meet at the end.
-        key=lambda c: (c.urgency, -left[_kin(c)], draw(str(c.draw), rater), c.slot),
+        (
+            c
+            for c in far_enough(candidates, recent, limits.distance)
+            if even_enough(c, had, limits) and not met_too_often(c, had, limits)
+        ),
+        key=lambda c: (
+            c.urgency,
+            had.partners.get(c.wave, {}).get(c.partner, 0) if c.partner is not None else 0,
+            had.subjects.get(c.wave, {}).get(c.subject, 0),
+            had.arms.get(c.wave, {}).get(c.arm, 0) if c.arm else 0,
+            -left[_kin(c)],
+            draw(str(c.draw), rater),
+            c.slot,
+        ),
     )
 
 
@@ -73,6 +123,45 @@ def far_enough(
             for seen in near
         )
     ]
+
+
+def even_enough(candidate: Candidate, had: Had, limits: Limits) -> bool:
+    """Whether one more of its subject, and of its arm, stays within the cap."""
+    subjects = had.subjects.get(candidate.wave, {})
+    arms = had.arms.get(candidate.wave, {}) if candidate.arm else {}
+    return all(
+        counts.get(which, 0) + 1 - min(counts.values(), default=0) <= limits.uneven
+        for counts, which in ((subjects, candidate.subject), (arms, candidate.arm))
+        if len(counts) > 1
+    )
+
+
+def met_too_often(candidate: Candidate, had: Had, limits: Limits) -> bool:
+    """Whether its other rater has shared too much of the rater's work already."""
+    if candidate.partner is None or had.raters.get(candidate.wave, 0) < 3:
+        return False
+    shared = had.partners.get(candidate.wave, {})
+    # Of few others, each must share much: no cap below twice an even share can be kept.
+    share = max(limits.partner_share, 2 / (had.raters[candidate.wave] - 1))
+    allowed = max(limits.partner_floor, share * sum(shared.values()))
+    return shared.get(candidate.partner, 0) + 1 > allowed
+
+
+def linked(pairs: Iterable[tuple[int, int]], raters: Iterable[int]) -> list[set[int]]:
+    """The groups of raters that shared responses tie together, the largest first.
+
+    With more than one group, no adjusted figure can compare them.
+    """
+    group: dict[int, set[int]] = {rater: {rater} for rater in raters}
+    for one, other in pairs:
+        a, b = group.setdefault(one, {one}), group.setdefault(other, {other})
+        if a is not b:
+            small, large = sorted((a, b), key=len)
+            large |= small
+            for rater in small:
+                group[rater] = large
+    groups = {id(members): members for members in group.values()}
+    return sorted(groups.values(), key=lambda members: (-len(members), min(members)))
 
 
 def _kin(candidate: Candidate) -> tuple[int | None, int]:

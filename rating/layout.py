@@ -76,7 +76,7 @@ def blocks(text: str) -> tuple[Block, ...]:
         else:
             laid.append(Block(kind, pieces))
         in_code = in_code != fence
-    return tuple(laid)
+    return tuple(Block(block.kind, tuple(_merged(block.spans))) for block in laid)
 
 
 def groups(text: str) -> tuple[Group, ...]:
@@ -136,6 +136,21 @@ def _pieces(start: int, line: str, lead: int, *, plain: bool) -> Iterator[Piece]
         at = match.end()
     if at < len(line):
         yield Piece(start + at, line[at:])
+
+
+def _merged(pieces: tuple[Piece, ...]) -> Iterator[Piece]:
+    """Plain pieces that follow each other as one; the white space that ends a block stays apart."""
+    plain: list[Piece] = []
+    for piece in pieces:
+        if plain and (piece.mark or piece.text.isspace()):
+            yield Piece(plain[0].start, "".join(part.text for part in plain))
+            plain = []
+        if piece.mark or piece.text.isspace():
+            yield piece
+        else:
+            plain.append(piece)
+    if plain:
+        yield Piece(plain[0].start, "".join(part.text for part in plain))
 
 
 def _ends_blank(block: Block) -> bool:

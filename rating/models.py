@@ -12,7 +12,7 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.functional import cached_property
 
-from runs.models import Anchor, Response, Wave
+from runs.models import Anchor, Instrument, Response, Wave
 
 
 class Role(models.TextChoices):
@@ -36,8 +36,16 @@ class UserManager(BaseUserManager["User"]):
         return self.get(email__iexact=username)
 
 
+def default_languages() -> list[str]:
+    return ["en"]
+
+
 def new_pseudonym() -> str:
     return f"r-{secrets.token_hex(4)}"
+
+
+def new_key() -> str:
+    return secrets.token_hex(16)
 
 
 class User(AbstractBaseUser, PermissionsMixin):
@@ -48,6 +56,14 @@ class User(AbstractBaseUser, PermissionsMixin):
     pseudonym = models.CharField(max_length=20, unique=True, default=new_pseudonym, editable=False)
     is_active = models.BooleanField(default=True)
     joined_at = models.DateTimeField(default=timezone.now)
+    languages = models.JSONField(default=default_languages)
+    # Seen by its owner and by admins alone: nobody is asked why.
+    hard_topics = models.BooleanField(default=False)
+    # Known to nobody, and never exported: with the code name, it draws which cards check the rater.
+    check_key = models.CharField(max_length=32, default=new_key, editable=False)
+    # Gives the blind votes that agreed responses stand on.
+    senior = models.BooleanField(default=False)
+    look = models.JSONField(default=dict, blank=True)
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS = ["name"]
@@ -61,6 +77,11 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     def __str__(self) -> str:
         return self.name or self.email
+
+    @property
+    def draws_by(self) -> str:
+        """What the checks of this rater are drawn from. A code name alone could be worked out."""
+        return f"{self.pseudonym} {self.check_key}"
 
     @cached_property
     def roles(self) -> frozenset[str]:
@@ -85,6 +106,7 @@ class SlotState(models.TextChoices):
     OPEN = "open", "open"
     HELD = "held", "held"
     RATED = "rated", "rated"
+    ASIDE = "aside", "set aside"
 
 
 class Slot(models.Model):
@@ -104,6 +126,10 @@ class Slot(models.Model):
     item_id = models.BigIntegerField()
     pair_id = models.BigIntegerField(null=True)
     topic = models.CharField(max_length=100, blank=True)
+    language = models.CharField(max_length=20, default="en")
+    # What balance is kept over: the subject, and the arm it answers (0 where there are no pairs).
+    subject_id = models.BigIntegerField(default=0)
+    arm = models.PositiveSmallIntegerField(default=0)
 
     class Meta:
         constraints = [
@@ -129,11 +155,23 @@ class Slot(models.Model):
         return f"{self.response_id}/{self.number}"
 
 
+class Kind(models.TextChoices):
+    COUNTED = "counted", "counted"
+    SURPLUS = "surplus", "surplus"
+    SEED = "seed", "seed"
+    REPEAT = "repeat", "repeat"
+    PRACTICE = "practice", "practice"
+    QUALIFYING = "qualifying", "qualifying"
+    NORMING = "norming", "norming"
+    BRIDGE = "bridge", "bridge"
+
+
 class Outcome(models.TextChoices):
     RATED = "rated", "rated"
     SKIPPED = "skipped", "skipped"
     EXPIRED = "expired", "expired"
     RELEASED = "released", "released"
+    WITHDRAWN = "withdrawn", "withdrawn"
 
 
 class SkipReason(models.TextChoices):
@@ -156,11 +194,16 @@ class Assignment(models.Model):
     """A slot in one rater's hands, under a handle that means nothing to anyone else."""
 
     code = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
-    slot = models.ForeignKey(Slot, models.PROTECT, related_name="assignments")
+    kind = models.CharField(max_length=10, choices=Kind, default=Kind.COUNTED)
+    slot = models.ForeignKey(Slot, models.PROTECT, related_name="assignments", null=True)
     response = models.ForeignKey(Response, models.PROTECT, related_name="assignments")
     rater = models.ForeignKey(User, models.PROTECT, related_name="assignments")
     leased_at = models.DateTimeField()
     expires_at = models.DateTimeField()
+    # Which card of this rater's it is: all that decides whether it checks them. None: before 0004.
+    ordinal = models.PositiveIntegerField(null=True)
+    # Held, while its rater first goes back to the rating they undid.
+    parked = models.BooleanField(default=False)
     ended_at = models.DateTimeField(null=True)
     outcome = models.CharField(max_length=10, choices=Outcome, blank=True)
     skip_reason = models.CharField(max_length=20, choices=SkipReason, blank=True)
@@ -170,20 +213,26 @@ class Assignment(models.Model):
 
     class Meta:
         constraints = [
-            # Its index also serves "not one I have had": by response first, PostgreSQL would walk
-            # every slot.
             models.UniqueConstraint(
-                fields=["rater", "response"], name="rating_assignment_one_per_response"
+                fields=["rater", "response"],
+                condition=Q(kind=Kind.COUNTED),
+                name="rating_assignment_one_per_response",
             ),
             models.UniqueConstraint(
                 fields=["slot"], condition=Q(ended_at=None), name="rating_assignment_one_per_slot"
             ),
             models.UniqueConstraint(
-                fields=["rater"], condition=Q(ended_at=None), name="rating_assignment_one_per_rater"
+                fields=["rater"],
+                condition=Q(ended_at=None, parked=False),
+                name="rating_assignment_one_per_rater",
             ),
             models.CheckConstraint(
                 condition=Q(ended_at=None, outcome="") | Q(ended_at__isnull=False) & ~Q(outcome=""),
                 name="rating_assignment_ended_has_outcome",
+            ),
+            models.CheckConstraint(
+                condition=~Q(kind=Kind.COUNTED) | Q(slot__isnull=False),
+                name="rating_assignment_counted_has_slot",
             ),
             models.CheckConstraint(
                 condition=~Q(outcome=Outcome.SKIPPED) | ~Q(skip_reason=""),
@@ -191,7 +240,10 @@ class Assignment(models.Model):
             ),
         ]
         indexes = [
+            # Serves "not one I have had": by response first, PostgreSQL would walk every slot.
+            models.Index(fields=["rater", "response"], name="rating_assignment_had"),
             models.Index(fields=["rater", "leased_at"], name="rating_assignment_recent"),
+            models.Index(fields=["rater", "ordinal"], name="rating_assignment_ordinal"),
             models.Index(
                 fields=["expires_at"],
                 condition=Q(ended_at=None),
@@ -220,23 +272,17 @@ class Draft(models.Model):
         return f"draft of {self.assignment}"
 
 
-class Kind(models.TextChoices):
-    COUNTED = "counted", "counted"
-    SURPLUS = "surplus", "surplus"
-    SEED = "seed", "seed"
-    REPEAT = "repeat", "repeat"
-    PRACTICE = "practice", "practice"
-    NORMING = "norming", "norming"
-    BRIDGE = "bridge", "bridge"
-
-
 class RatingQuerySet(models.QuerySet["Rating"]):
     def of_wave(self, wave: Wave) -> Self:
         return self.filter(response__run__wave=wave)
 
     def counted(self) -> Self:
         """The original independent ratings: all that agreement is computed on."""
-        return self.filter(kind=Kind.COUNTED, superseded_by=None)
+        return self.standing().filter(kind=Kind.COUNTED)
+
+    def standing(self) -> Self:
+        """Neither superseded nor withdrawn."""
+        return self.filter(superseded_by=None, withdrawn_at=None)
 
 
 class Rating(models.Model):
@@ -250,7 +296,7 @@ class Rating(models.Model):
     response = models.ForeignKey(Response, models.PROTECT, related_name="ratings")
     rater = models.ForeignKey(User, models.PROTECT, related_name="ratings")
     anchor = models.ForeignKey(Anchor, models.PROTECT)
-    assignment = models.OneToOneField(Assignment, models.PROTECT, related_name="rating")
+    assignment = models.ForeignKey(Assignment, models.PROTECT, null=True, related_name="ratings")
     kind = models.CharField(max_length=10, choices=Kind)
     slot = models.PositiveSmallIntegerField(null=True)
     note = models.TextField(blank=True)
@@ -258,7 +304,12 @@ class Rating(models.Model):
     critical_harm = models.BooleanField(default=False)
     harm_line = models.CharField(max_length=500, blank=True)
     active_seconds = models.PositiveIntegerField(null=True)
+    # What was ticked beside the level: tags and failure modes of a card that offers them.
+    tags = models.JSONField(default=list, blank=True)
+    # Said under "More": the item is unclear, the response is cut off, its maker is recognised.
+    flags = models.JSONField(default=dict, blank=True)
     superseded_by = models.OneToOneField("self", models.PROTECT, null=True)
+    withdrawn_at = models.DateTimeField(null=True)
     rated_at = models.DateTimeField(default=timezone.now)
 
     objects = RatingQuerySet.as_manager()
@@ -273,18 +324,26 @@ class Rating(models.Model):
             ),
             models.UniqueConstraint(
                 fields=["response", "slot"],
-                condition=Q(kind=Kind.COUNTED, superseded_by=None),
+                condition=Q(kind=Kind.COUNTED, superseded_by=None, withdrawn_at=None),
                 name="rating_rating_one_per_slot",
             ),
             models.UniqueConstraint(
                 fields=["rater", "response"],
-                condition=Q(kind=Kind.COUNTED, superseded_by=None),
+                condition=Q(kind=Kind.COUNTED, superseded_by=None, withdrawn_at=None),
                 name="rating_rating_one_per_rater",
+            ),
+            models.UniqueConstraint(
+                fields=["assignment"],
+                condition=Q(superseded_by=None, withdrawn_at=None),
+                name="rating_rating_one_per_assignment",
             ),
             models.CheckConstraint(
                 condition=Q(critical_harm=True) | Q(harm_line=""),
                 name="rating_rating_harm_line_has_flag",
             ),
+        ]
+        indexes = [
+            models.Index(fields=["rater", "rated_at"], name="rating_rating_of_rater"),
         ]
 
     def __str__(self) -> str:
@@ -330,3 +389,236 @@ class Exposure(models.Model):
 
     def __str__(self) -> str:
         return f"{self.person_id} saw {self.saw} of {self.wave_id}"
+
+
+class Tally(models.Model):
+    """How many standing ratings of a wave a rater has given of one thing: what choices balance.
+
+    Kept by the queue in the same transaction as the ratings, which it can be counted from again.
+    """
+
+    class Of(models.TextChoices):
+        SUBJECT = "subject", "subject"
+        ARM = "arm", "arm"
+        PARTNER = "partner", "partner"
+
+    rater = models.ForeignKey(User, models.PROTECT, related_name="tallies")
+    wave = models.ForeignKey(Wave, models.PROTECT, related_name="+")
+    of = models.CharField(max_length=10, choices=Of)
+    which = models.BigIntegerField()
+    count = models.IntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["rater", "wave", "of", "which"], name="rating_tally_one_per_thing"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rater_id} {self.of} {self.which}: {self.count}"
+
+
+class Conflict(models.Model):
+    """What somebody must not rate: what a developer made, or replies to an item they wrote."""
+
+    person = models.ForeignKey(User, models.PROTECT, related_name="conflicts")
+    developer = models.CharField(max_length=100, blank=True)
+    item_code = models.CharField(max_length=50, blank=True)
+    reason = models.CharField(max_length=300, blank=True)
+    declared_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(developer="") ^ Q(item_code=""), name="rating_conflict_names_one_thing"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.person_id}: {self.developer or self.item_code}"
+
+
+class Pause(models.Model):
+    """A time in which somebody is not given work, why, and what becomes of their earlier ratings."""
+
+    person = models.ForeignKey(User, models.PROTECT, related_name="pauses")
+    reason = models.CharField(max_length=500)
+    earlier_ratings = models.CharField(max_length=500)
+    paused_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
+    paused_at = models.DateTimeField(default=timezone.now)
+    ended_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["person"], condition=Q(ended_at=None), name="rating_pause_one_at_a_time"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.person_id} from {self.paused_at:%Y-%m-%d}"
+
+
+class Adjudication(models.Model):
+    """What an adjudicator decided where two ratings differ. The ratings stay as they were.
+
+    Their own level is kept before they have seen either rating; then they settle.
+    """
+
+    response = models.OneToOneField(Response, models.PROTECT, related_name="adjudication")
+    triggers = models.JSONField(default=list)
+    opened_at = models.DateTimeField(default=timezone.now)
+    code = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    adjudicator = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
+    held_until = models.DateTimeField(null=True)
+    own_anchor = models.ForeignKey(Anchor, models.PROTECT, null=True, related_name="+")
+    own_at = models.DateTimeField(null=True)
+    # The rating shown as side 1, drawn by chance when the two were first shown.
+    first_side = models.ForeignKey(Rating, models.PROTECT, null=True, related_name="+")
+    anchor = models.ForeignKey(Anchor, models.PROTECT, null=True, related_name="+")
+    reason = models.TextField(blank=True)
+    guideline_gap = models.BooleanField(default=False)
+    harm_upheld = models.BooleanField(null=True)
+    settled_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(settled_at=None)
+                | Q(
+                    adjudicator__isnull=False,
+                    own_anchor__isnull=False,
+                    own_at__isnull=False,
+                    anchor__isnull=False,
+                )
+                & ~Q(reason=""),
+                name="rating_adjudication_settled_is_whole",
+            ),
+            models.CheckConstraint(
+                condition=Q(own_anchor=None) | Q(adjudicator__isnull=False, own_at__isnull=False),
+                name="rating_adjudication_own_level_has_owner",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["opened_at"], condition=Q(settled_at=None), name="rating_adjudication_open"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.code)
+
+
+class EventKind(models.TextChoices):
+    RATE = "rate", "rate"
+    UNDO = "undo", "undo"
+    VOID = "void", "void"
+    RESTORE = "restore", "restore"
+    SKIP = "skip", "skip"
+    PAUSE = "pause", "pause"
+    RESUME = "resume", "resume"
+    SETTLE = "settle", "settle"
+    LOOK = "look", "look"
+    NOMINATE = "nominate", "nominate"
+    AGREE = "agree", "agree"
+    QUALIFY = "qualify", "qualify"
+
+
+class Event(models.Model):
+    """What was done, by whom, to what. Appended only; chained by hash when it is sealed."""
+
+    kind = models.CharField(max_length=10, choices=EventKind)
+    actor = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
+    about = models.JSONField(default=dict)
+    happened_at = models.DateTimeField(default=timezone.now)
+    previous = models.CharField(max_length=64, blank=True)
+    seal = models.CharField(max_length=64, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.pk} {self.kind}"
+
+
+class Norming(models.Model):
+    """A response that is never counted, so that people may agree on it. See ``rating.seeding``."""
+
+    response = models.OneToOneField(Response, models.PROTECT, related_name="norming")
+    code = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    nominated_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
+    nominated_at = models.DateTimeField(default=timezone.now)
+    # Nobody could agree on it, or it teaches nothing.
+    left_out_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return str(self.code)
+
+
+class Use(models.TextChoices):
+    PRACTICE = "practice", "practice"
+    QUALIFICATION = "qualification", "qualification"
+    LIVE = "live", "live"
+
+
+class SeedQuerySet(models.QuerySet["Seed"]):
+    def standing(self, use: Use | str) -> Self:
+        """Those in use for this, none of them retired."""
+        return self.filter(use=use, retired_at=None)
+
+    def of_instrument(self, instrument: str) -> Self:
+        return self.filter(response__item__bank__instrument=instrument)
+
+
+class Seed(models.Model):
+    """A response with the level that was agreed for it, after two blind votes, by a third person.
+
+    ``quotes`` holds the agreed quotes as [start, end, absence].
+    """
+
+    response = models.OneToOneField(Response, models.PROTECT, related_name="agreed")
+    anchor = models.ForeignKey(Anchor, models.PROTECT, related_name="+")
+    tolerance = models.PositiveSmallIntegerField(default=1)
+    reasons = models.TextField()
+    quotes = models.JSONField(default=list)
+    use = models.CharField(max_length=15, choices=Use)
+    settled_by = models.ForeignKey(User, models.PROTECT, related_name="+")
+    agreed_at = models.DateTimeField(default=timezone.now)
+    retired_at = models.DateTimeField(null=True)
+
+    objects = SeedQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=~Q(reasons=""), name="rating_seed_has_reasons"),
+        ]
+        indexes = [
+            models.Index(fields=["use"], condition=Q(retired_at=None), name="rating_seed_standing"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.pk}"
+
+
+class Qualification(models.Model):
+    """One attempt of one rater at one instrument, with the rule it was held to."""
+
+    rater = models.ForeignKey(User, models.PROTECT, related_name="qualifications")
+    instrument = models.CharField(max_length=30, choices=Instrument)
+    items = models.PositiveSmallIntegerField()
+    within_one = models.PositiveSmallIntegerField()
+    exact = models.PositiveSmallIntegerField()
+    # The rule, as it was declared then.
+    need_within_one = models.PositiveSmallIntegerField()
+    need_exact = models.PositiveSmallIntegerField()
+    # How many of them the rater had been given at an earlier attempt.
+    seen_before = models.PositiveSmallIntegerField(default=0)
+    passed = models.BooleanField()
+    decided_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["rater", "instrument"], name="rating_qualification_of"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rater_id} {self.instrument} {self.passed}"

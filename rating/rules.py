@@ -1,6 +1,16 @@
 """What the tables of this app refuse beyond their constraints. See ``runs.guards``."""
 
-from rating.models import Exposure, Quote, Rating, Slot
+from rating.models import (
+    Adjudication,
+    Event,
+    Exposure,
+    Norming,
+    Qualification,
+    Quote,
+    Rating,
+    Seed,
+    Slot,
+)
 from runs.guards import Guard, no_change, no_delete
 
 OWN_ANCHOR = (
@@ -19,6 +29,18 @@ PAST_THE_END = (
 )
 ALREADY_RATED = "EXISTS (SELECT 1 FROM rating_rating g WHERE g.id = NEW.rating_id)"
 
+COUNTED_OF_IT = (
+    "EXISTS (SELECT 1 FROM rating_rating g WHERE g.response_id = NEW.response_id"
+    " AND g.kind = 'counted' AND g.withdrawn_at IS NULL)"
+)
+NOMINATED = (
+    "NEW.kind = 'counted'"
+    " AND EXISTS (SELECT 1 FROM rating_norming n WHERE n.response_id = NEW.response_id)"
+)
+VOTES = (
+    "FROM rating_rating g WHERE g.response_id = NEW.response_id AND g.kind = 'norming'"
+    " AND g.withdrawn_at IS NULL"
+)
 SAW_RATINGS = (
     "NEW.kind = 'counted' AND EXISTS (SELECT 1 FROM rating_exposure e"
     " JOIN runs_run u ON u.wave_id = e.wave_id JOIN runs_response r ON r.run_id = u.id"
@@ -39,8 +61,8 @@ GUARDS = [
     ),
     no_change(
         Rating,
-        "A rating is never edited: a newer one supersedes it.",
-        but=("superseded_by",),
+        "A rating is never edited: a newer one supersedes it, or it is withdrawn.",
+        but=("superseded_by", "withdrawn_at"),
     ),
     no_change(
         Rating,
@@ -104,4 +126,57 @@ GUARDS = [
     ),
     no_change(Exposure, "What somebody has seen stays on record."),
     no_delete(Exposure, "What somebody has seen stays on record."),
+    no_change(
+        Adjudication,
+        "The level an adjudicator gave before seeing the others is never edited.",
+        but=[f.name for f in Adjudication._meta.concrete_fields if not f.name.startswith("own_")],
+        when="OLD.own_at IS NOT NULL",
+        name="own_level_stays",
+    ),
+    no_change(Adjudication, "What is settled is never edited.", when="OLD.settled_at IS NOT NULL"),
+    no_delete(Adjudication, "An adjudication is never deleted."),
+    no_change(Event, "The log is never edited.", but=("previous", "seal")),
+    no_change(Event, "The log is never edited.", when="OLD.seal <> ''", name="sealed"),
+    no_delete(Event, "The log is never edited."),
+    no_change(Norming, "What was nominated stays on record.", but=("left_out_at",)),
+    no_delete(Norming, "What was nominated stays on record."),
+    Guard(
+        "rating_norming_not_counted",
+        "rating_norming",
+        "INSERT",
+        COUNTED_OF_IT,
+        "A response with a counted rating is not nominated.",
+    ),
+    Guard(
+        "rating_rating_not_nominated",
+        "rating_rating",
+        "INSERT",
+        NOMINATED,
+        "A rating of a nominated response is never counted.",
+    ),
+    no_change(Seed, "What was agreed is never edited.", but=("retired_at",)),
+    no_delete(Seed, "What was agreed is never deleted."),
+    Guard(
+        "rating_seed_own_anchor",
+        "rating_seed",
+        "INSERT",
+        OWN_ANCHOR,
+        "An agreed level is one of the anchors of the item.",
+    ),
+    Guard(
+        "rating_seed_has_two_votes",
+        "rating_seed",
+        "INSERT",
+        f"(SELECT COUNT(DISTINCT g.rater_id) {VOTES}) < 2",
+        "A level is agreed after two people have voted.",
+    ),
+    Guard(
+        "rating_seed_settled_by_a_third",
+        "rating_seed",
+        "INSERT",
+        f"EXISTS (SELECT 1 {VOTES} AND g.rater_id = NEW.settled_by_id)",
+        "A level is agreed by somebody who did not vote.",
+    ),
+    no_change(Qualification, "A qualification is never edited."),
+    no_delete(Qualification, "A qualification is never deleted."),
 ]

@@ -7,9 +7,10 @@ from typing import Any
 
 from django.utils import timezone
 
-from rating.models import Assignment, Rating, Role, User
+from rating import seeding
+from rating.models import Assignment, Kind, Norming, Rating, Role, Seed, Slot, User
 from rating.people import give_roles
-from rating.queue import Given, lease, open_slots, rate
+from rating.queue import Given, hand, lease, open_slots, rate, rate_and_lease
 from rating.quotes import Span
 from runs.bank import check_bank
 from runs.models import Bank, Response, Run, Status, Subject, Wave
@@ -173,3 +174,39 @@ def given(level: int = 3, **changes: Any) -> Given:
 def rated(rater: User, level: int = 3, **changes: Any) -> Rating:
     """The rater's next card, rated."""
     return rate(leased(rater), given(level, **changes), now=timezone.now())
+
+
+def vote(senior: User, level: int = 3, **changes: Any) -> Rating:
+    """A senior's blind vote on the next nominated response."""
+    card = seeding.next_vote(senior, now=timezone.now())
+    assert isinstance(card, Assignment), card
+    rating, _ = rate_and_lease(card, given(level, **changes), now=timezone.now())
+    return rating
+
+
+def make_seeds(
+    number: int, use: str = "live", *, level: int = 3, bank: Bank | None = None, **changes: Any
+) -> list[Seed]:
+    """So many agreed responses, each nominated, voted on twice and settled."""
+    bank = bank or make_bank(bank_data(number))
+    wave = make_wave(bank, **changes)
+    now = timezone.now()
+    assert seeding.nominate(wave, number, make_user(Role.MAINTAINER), now=now) == number
+    Slot.objects.filter(wave=wave, state="open").update(state="aside")  # no other work
+    seniors = [make_rater(), make_rater()]
+    settler = make_user(Role.ADJUDICATOR)
+    for norming in Norming.objects.filter(response__run__wave=wave).select_related("response"):
+        for senior in seniors:
+            card = hand(senior, norming.response, Kind.NORMING, now=now)
+            rate(card, given(level), now=now)
+        seeding.settle(
+            norming,
+            settler,
+            level=level,
+            tolerance=1,
+            reasons="It names the weight and stays with her.",
+            quotes=[(0, 33, False)],
+            use=use,
+            now=now,
+        )
+    return list(Seed.objects.filter(response__run__wave=wave).order_by("pk"))

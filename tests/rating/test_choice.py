@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rating.choice import Candidate, Seen, ranked
+from rating.choice import Candidate, Had, Limits, Seen, linked, ranked
 
 
 def candidate(slot: int, **changes) -> Candidate:
@@ -11,8 +11,9 @@ def candidate(slot: int, **changes) -> Candidate:
     return Candidate(slot=slot, **fields)
 
 
-def order(candidates, recent=(), *, distance=3, rater="r-1") -> list[int]:
-    return [c.slot for c in ranked(candidates, recent, distance=distance, rater=rater)]
+def order(candidates, recent=(), had=Had(), *, rater="r-1", **limits) -> list[int]:  # noqa: B008
+    bounds = Limits(**{"distance": 3, "uneven": 4, **limits})
+    return [c.slot for c in ranked(candidates, recent, had, limits=bounds, rater=rater)]
 
 
 def test_half_rated_responses_come_first():
@@ -42,6 +43,47 @@ def test_the_order_is_the_same_each_time_and_another_for_another_rater():
     assert order(cards) != order(cards, rater="r-2")
 
 
+def test_partners_met_least_come_first_and_then_what_the_rater_has_had_least_of():
+    cards = [
+        candidate(1, urgency=0, partner=8, subject=1),
+        candidate(2, urgency=0, partner=9, subject=1),
+        candidate(3, urgency=0, partner=9, subject=2),
+    ]
+    had = Had(partners={0: {8: 3, 9: 1}}, subjects={0: {1: 2, 2: 1}})
+
+    assert order(cards, had=had) == [3, 2, 1]
+
+
+def test_nobody_gets_more_of_one_subject_than_the_cap_allows():
+    cards = [candidate(1, subject=1), candidate(2, subject=2)]
+    had = Had(subjects={0: {1: 5, 2: 3, 3: 1}})
+
+    assert order(cards, had=had, uneven=4) == [2]
+
+
+def test_nobody_gets_more_of_one_arm_than_the_cap_allows():
+    cards = [candidate(1, arm=1, pair=1), candidate(2, arm=2, pair=2)]
+    had = Had(arms={0: {1: 6, 2: 2}})
+
+    assert order(cards, had=had, uneven=4) == [2]
+
+
+def test_a_single_subject_is_never_withheld():
+    assert order([candidate(1, subject=1)], had=Had(subjects={0: {1: 99}})) == [1]
+
+
+def test_one_partner_has_no_more_than_their_share_where_there_are_others():
+    cards = [candidate(1, urgency=0, partner=8), candidate(2)]
+    shared = Had(partners={0: {8: 10, 9: 5}}, raters={0: 9})
+
+    assert order(cards, had=shared) == [2]
+    assert order(cards, had=Had(partners=shared.partners, raters={0: 2})) == [1, 2]
+
+
+def test_raters_are_linked_by_the_responses_they_share():
+    assert linked([(1, 2), (2, 3), (5, 6)], [1, 2, 3, 4, 5, 6]) == [{1, 2, 3}, {5, 6}, {4}]
+
+
 cards = st.builds(
     Candidate,
     slot=st.integers(1, 10_000),
@@ -67,7 +109,7 @@ def test_nothing_near_is_offered_and_nothing_far_is_withheld(candidates, recent)
         if all(c.item != s.item and (c.pair is None or c.pair != s.pair) for s in near)
     ]
 
-    found = ranked(candidates, recent, distance=3, rater="r-1")
+    found = ranked(candidates, recent, Had(), limits=Limits(3, 4), rater="r-1")
 
     assert sorted(found, key=hash) == sorted(far, key=hash)
     assert [c.urgency for c in found] == sorted(c.urgency for c in found)

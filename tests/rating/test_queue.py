@@ -1,5 +1,6 @@
 """Who gets which response, and what becomes of what they hold."""
 
+from collections import Counter
 from datetime import timedelta
 
 import pytest
@@ -9,7 +10,9 @@ from django.utils import timezone
 
 from rating.models import (
     Assignment,
+    Conflict,
     Draft,
+    Event,
     Exposure,
     Kind,
     Outcome,
@@ -18,20 +21,31 @@ from rating.models import (
     SkipReason,
     Slot,
     SlotState,
+    Tally,
 )
 from rating.queue import (
     AlreadyRated,
+    Announced,
     NotHeld,
     NoWork,
+    Paused,
+    TooLate,
     current,
     keep_draft,
     lease,
     let_go,
     open_slots,
+    pause,
     rate,
+    rate_and_lease,
     reclaim,
     renew,
+    restore,
+    resume,
     skip,
+    undo,
+    undoable,
+    void,
 )
 from runs.models import Response
 from tests.factories import (
@@ -40,6 +54,7 @@ from tests.factories import (
     leased,
     make_bank,
     make_rater,
+    make_user,
     make_wave,
     pair_bank_data,
     rated,
@@ -302,10 +317,192 @@ def test_opening_slots_twice_opens_two():
 
 def test_what_a_lease_asks_of_the_database_does_not_grow_with_the_queue():
     make_wave(make_bank(bank_data(3)))
+    rated(make_rater())
     with CaptureQueriesContext(connection) as few:
         leased(make_rater())
     make_wave(make_bank(bank_data(40)), trials=3)
     with CaptureQueriesContext(connection) as many:
         leased(make_rater())
 
-    assert len(many) == len(few)
+    assert len(many) <= len(few)
+
+
+def test_an_undone_rating_opens_its_card_again_just_as_it_was_left():
+    make_wave()
+    rater = make_rater()
+    rating = rated(rater, 4, note="steady")
+    in_hand = leased(rater)
+
+    card = undo(rating, now=timezone.now())
+
+    assert current(rater) == card == rating.assignment
+    assert card.draft.content["level"] == 4
+    assert card.draft.content["quotes"] == [[0, 33, False]]
+    assert card.draft.content["note"] == "steady"
+    rate(card, given(2), now=timezone.now())
+    assert lease(rater, now=timezone.now()) == in_hand
+    assert [r.anchor.level for r in Rating.objects.standing()] == [2]
+    assert Rating.objects.count() == 2
+
+
+def test_undoing_the_first_of_two_ratings_leaves_the_second_and_counts_a_new_first():
+    make_wave(make_bank(bank_data(1)))
+    one, other = make_rater(), make_rater()
+    first, second = rated(one), rated(other)
+
+    rate(undo(first, now=timezone.now()), given(5), now=timezone.now())
+
+    assert {r.slot for r in Rating.objects.counted()} == {1, 2}
+    assert second in Rating.objects.counted()
+    assert tallies_of(one) == tallies_of(other)
+
+
+def test_after_its_minutes_a_rating_stays():
+    make_wave()
+    rating = rated(make_rater())
+
+    with pytest.raises(TooLate):
+        undo(rating, now=timezone.now() + timedelta(minutes=11))
+    assert undoable(rating.rater, now=timezone.now()) == [rating]
+    assert undoable(rating.rater, now=timezone.now() + timedelta(minutes=11)) == []
+
+
+def test_a_voided_rating_makes_room_for_another_persons_and_can_be_restored_till_then():
+    make_wave(make_bank(bank_data(1)))
+    rating = rated(make_rater())
+    admin = make_user()
+
+    void(rating, admin, "rated while paused", now=timezone.now())
+    assert not Rating.objects.counted().exists()
+    restore(rating, admin, "a mistake", now=timezone.now())
+    assert Rating.objects.counted().get() == rating
+    void(rating, admin, "rated while paused", now=timezone.now())
+    for _ in range(2):
+        rated(make_rater())
+    with pytest.raises(TooLate):
+        restore(rating, admin, "a mistake", now=timezone.now())
+
+    assert Rating.objects.counted().count() == 2
+    kinds = Event.objects.filter(about__rating=str(rating.pk)).values_list("kind", flat=True)
+    assert list(kinds.order_by("pk")) == ["rate", "void", "restore", "void"]
+
+
+def test_a_paused_rater_gets_no_work_and_learns_why_and_what_they_held_is_free():
+    make_wave(make_bank(bank_data(1)))
+    rater = make_rater()
+    held = leased(rater)
+    admin = make_user()
+
+    pause(rater, admin, "Let us talk.", "They stay as they are.", now=timezone.now())
+
+    assert lease(rater, now=timezone.now()) == Paused("Let us talk.", "They stay as they are.")
+    assert Slot.objects.get(pk=held.slot_id).state == SlotState.OPEN
+    resume(rater, admin, now=timezone.now())
+    assert isinstance(lease(rater, now=timezone.now()), Assignment)
+
+
+@pytest.mark.parametrize("conflict", [{"developer": "Dev"}, {"item_code": "AWR-1-A"}])
+def test_nobody_is_given_what_they_have_an_interest_in(conflict):
+    make_wave(make_bank(bank_data(1)))
+    rater = make_rater()
+    Conflict.objects.create(person=rater, **conflict)
+
+    assert isinstance(lease(rater, now=timezone.now()), NoWork)
+
+
+def test_saying_that_one_wrote_the_item_keeps_all_replies_to_it_away():
+    make_wave(make_bank(bank_data(1)), trials=3)
+    rater = make_rater()
+
+    skip(leased(rater), SkipReason.CONFLICT, "", now=timezone.now())
+
+    assert isinstance(lease(rater, now=timezone.now()), NoWork)
+
+
+def test_a_response_that_two_people_call_broken_is_set_aside():
+    make_wave(make_bank(bank_data(1)))
+    for _ in range(2):
+        skip(leased(make_rater()), SkipReason.BROKEN, "cut off", now=timezone.now())
+
+    assert set(Slot.objects.values_list("state", flat=True)) == {SlotState.ASIDE}
+
+
+def test_responses_in_other_languages_are_not_dealt_and_it_says_so():
+    make_wave(make_bank(bank_data(1, language="fr")))
+    rater = make_rater()
+
+    assert lease(rater, now=timezone.now()) == NoWork(
+        "What is left is in languages you have not chosen."
+    )
+    rater.languages = ["en", "fr"]
+    rater.save()
+    assert isinstance(lease(rater, now=timezone.now()), Assignment)
+
+
+def test_a_hard_topic_is_announced_before_it_is_fetched_and_limited_by_the_day(settings):
+    settings.HARD_TOPICS_A_DAY = 1
+    settings.CARD_DISTANCE = 0
+    crisis = bank_data(2)
+    for item in crisis["items"]:
+        item |= {"sensitivity": "high", "topic": "grief"}
+    make_wave(make_bank(crisis))
+    rater = make_rater()
+    rater.hard_topics = True
+    rater.save()
+
+    assert lease(rater, now=timezone.now()) == Announced("grief", 0, 1)
+    assert not Assignment.objects.exists()
+    assert isinstance(lease(rater, now=timezone.now(), topic="other"), NoWork)
+    card = lease(rater, now=timezone.now(), topic="open")
+    assert isinstance(card, Assignment)
+    rate(card, given(), now=timezone.now())
+    assert isinstance(lease(rater, now=timezone.now(), topic="open"), NoWork)
+
+
+def test_after_the_days_limit_rating_opens_again_tomorrow(settings):
+    settings.RATINGS_A_DAY = 1
+    make_wave()
+    rater = make_rater()
+    rated(rater)
+
+    found = lease(rater, now=timezone.now())
+
+    assert isinstance(found, NoWork)
+    assert found.try_at.date() == (timezone.localtime() + timedelta(days=1)).date()
+
+
+def test_the_next_card_comes_with_the_rating_in_one_transaction():
+    make_wave()
+    rater = make_rater()
+
+    rating, found = rate_and_lease(leased(rater), given(), now=timezone.now())
+
+    assert isinstance(found, Assignment)
+    assert found.response != rating.response
+
+
+def tallies_of(rater) -> list[tuple[str, int]]:
+    """What the rater has had, without whom they had it with."""
+    return sorted(Tally.objects.filter(rater=rater).exclude(count=0).values_list("of", "count"))
+
+
+def test_the_tallies_are_those_of_the_ratings_that_stand(settings):
+    settings.CARD_DISTANCE = 0
+    wave = make_wave(make_bank(pair_bank_data(3)), subjects=["a-1", "b-1"])
+    raters = [make_rater() for _ in range(3)]
+    now = timezone.now()
+    made = [rated(raters[n % 3]) for n in range(12)]
+    undo(made[-1], now=now)
+    void(made[0], make_user(), "a test", now=now)
+
+    counted: Counter[tuple[int, str, int]] = Counter()
+    for rating in Rating.objects.counted():
+        slot = rating.response.slots.get(number=rating.slot)
+        counted[rating.rater_id, "subject", slot.subject_id] += 1
+        counted[rating.rater_id, "arm", slot.arm] += 1
+        for other in Rating.objects.counted().filter(response=rating.response):
+            if other.rater_id != rating.rater_id:
+                counted[rating.rater_id, "partner", other.rater_id] += 1
+
+    kept = Tally.objects.filter(wave=wave).exclude(count=0)
+    assert dict(counted) == {(t.rater_id, t.of, t.which): t.count for t in kept}
