@@ -1,0 +1,510 @@
+"""What two raters saw differently, and who settles it. Every rule of settling is kept here.
+
+Their own level comes first: until it is stored, an adjudicator sees neither rating. The ratings
+stay as they were. Each step is one short transaction that locks, in this order: the adjudicator,
+the adjudication, the slots of its response.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.core.cache import cache
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from rating.blinding import Card
+from rating.disputes import triggers
+from rating.models import (
+    Adjudication,
+    Assignment,
+    Conflict,
+    Event,
+    EventKind,
+    Exposure,
+    Kind,
+    Pause,
+    Rating,
+    Saw,
+    Slot,
+    SlotState,
+    User,
+)
+from rating.queue import Announced, NoWork, Paused, writing
+from runs.canonical import digest, draw
+from runs.models import Anchor, Response, Wave
+
+# How many responses with two ratings one look takes in, and how many looks one call takes.
+WINDOW = 2_000
+LOOKS = 20
+# How many waiting adjudications are tried before somebody is told that there are none.
+TRIES = 64
+
+SETTLED_FIELDS = [
+    "anchor",
+    "reason",
+    "guideline_gap",
+    "harm_upheld",
+    "first_side",
+    "settled_at",
+    "held_until",
+]
+HELD_BY_OTHERS = "All that is left is held by others."
+NOTHING = "There is nothing for you to settle right now."
+
+Found = Adjudication | NoWork | Announced | Paused
+
+
+class NotYours(Exception):
+    """The time was over, and somebody else has it now; or it never was theirs."""
+
+
+class NoLongerTwo(Exception):
+    """One of the two ratings was taken back, so that there is nothing to settle for now."""
+
+
+class OwnLevelFirst(Exception):
+    """The ratings are shown, and settled, only after one's own level."""
+
+
+class Changed(Exception):
+    """The page showed other ratings than those that stand now."""
+
+
+class AlreadySettled(Exception):
+    def __init__(self, adjudication: Adjudication) -> None:
+        self.adjudication = adjudication
+        super().__init__(f"settled at {adjudication.settled_at:%H:%M}")
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What an adjudicator's home page says."""
+
+    count: int
+    in_hand: bool
+
+
+# Opening
+
+
+def open_for(response: Response, *, now: datetime | None = None) -> bool:
+    """Open the adjudication of one response, if it has two standing ratings and a trigger holds.
+
+    Safe to call twice.
+    """
+    return _open(_twos([response.pk], now or timezone.now())) > 0
+
+
+def open_due(
+    wave: Wave | None = None, *, now: datetime | None = None, looks: int | None = None
+) -> int:
+    """Open what has come to need settling since the last look; return how many.
+
+    A look takes in ``WINDOW`` responses at most, by an index, from where the last look ended, and
+    the first that finds something is the last. The place is kept in the cache alone: lost, it only
+    means that the looks begin at the start again.
+    """
+    now = now or timezone.now()
+    place = f"settle:looked-at:{wave.pk if wave else 'all'}"
+    at: int = cache.get(place, 0)
+    opened = 0
+    for _ in range(looks or LOOKS):
+        window = _unopened(wave, at)
+        opened = _open(_twos(window, now))
+        from_start, to_end = at == 0, len(window) < WINDOW
+        at = 0 if to_end else window[-1]
+        if opened or (from_start and to_end):
+            break
+    cache.set(place, at, None)
+    return opened
+
+
+# Holding
+
+
+def current(adjudicator: User, *, now: datetime) -> Adjudication | None:
+    """What the adjudicator has in hand: begun, or held and not gone to somebody else."""
+    return (
+        _with_two(Adjudication.objects.filter(adjudicator=adjudicator, settled_at=None), now)
+        .select_related("response__item", "own_anchor")
+        .order_by(F("own_at").asc(nulls_last=True), "opened_at")
+        .first()
+    )
+
+
+def waiting_for(adjudicator: User, *, now: datetime | None = None) -> Waiting:
+    """How many wait that this adjudicator may settle, the one in hand included."""
+    now = now or timezone.now()
+    open_due(now=now, looks=1)
+    in_hand = current(adjudicator, now=now)
+    others = _open_to(adjudicator, now).filter(_free(now))
+    if in_hand:
+        others = others.exclude(pk=in_hand.pk)
+    return Waiting(others.count() + bool(in_hand), in_hand is not None)
+
+
+def lease(adjudicator: User, *, now: datetime, topic: str = "") -> Found:
+    """What the adjudicator holds, or the next one for them, or why there is none.
+
+    ``topic`` is what they said to an announced response: "open" or "other".
+    """
+    open_due(now=now)
+    while True:
+        with writing():
+            _lock(adjudicator)
+            found = _lease(adjudicator, now, topic)
+        if not isinstance(found, NoWork) or not open_due(now=now):
+            return found
+
+
+def give_back(
+    adjudication: Adjudication, adjudicator: User, *, conflict: bool, now: datetime
+) -> None:
+    """Leave it to somebody else, before anything was said. It is not offered to them again.
+
+    With ``conflict``, nothing that answers the same item is. Raises ``NotYours``.
+    """
+    with writing():
+        _lock(adjudicator)
+        mine = _mine(adjudication, adjudicator)
+        if mine.own_at or mine.settled_at:
+            return
+        mine.adjudicator = mine.held_until = None
+        mine.save(update_fields=["adjudicator", "held_until"])
+        if conflict:
+            Conflict.objects.get_or_create(
+                person=adjudicator, item_code=mine.response.item.code, developer=""
+            )
+        _log(EventKind.SKIP, adjudicator, adjudication=mine.code, conflict=conflict)
+
+
+# Settling
+
+
+def give_own_level(
+    adjudication: Adjudication, adjudicator: User, level: int, *, now: datetime
+) -> Adjudication:
+    """Keep the level the adjudicator gives before they see the two. The first one given stays.
+
+    Raises
+    ------
+    NotYours
+        If it has gone to somebody else.
+    NoLongerTwo
+        If one of the ratings was taken back.
+    ValueError
+        If the level is none of the item's anchors.
+    """
+    with writing():
+        _lock(adjudicator)
+        mine = _mine(adjudication, adjudicator)
+        if mine.own_at or mine.settled_at:
+            return mine
+        first, second = sides(mine, now=now)
+        mine.own_anchor, mine.own_at, mine.first_side = _anchor(mine, level), now, first
+        mine.save(update_fields=["own_anchor", "own_at", "first_side"])
+        _log(
+            EventKind.LOOK,
+            adjudicator,
+            adjudication=mine.code,
+            response=mine.response.code,
+            own_level=level,
+            ratings=f"{first.pk} {second.pk}",
+        )
+        return mine
+
+
+def settle(
+    adjudication: Adjudication,
+    adjudicator: User,
+    level: int,
+    reason: str,
+    guideline_gap: bool,
+    harm_upheld: bool | None,
+    *,
+    now: datetime,
+    shown: str = "",
+) -> Adjudication:
+    """Store what the adjudicator decided, once. Neither rating is touched.
+
+    Parameters
+    ----------
+    harm_upheld : bool or None
+        Whether the response could do serious harm: wanted if either rating says so, else dropped.
+    shown : str
+        ``token_of`` the ratings that the page showed; "" leaves out the check.
+
+    Raises
+    ------
+    AlreadySettled, NotYours, OwnLevelFirst, NoLongerTwo, Changed
+        If it is not theirs to settle, or not as they saw it.
+    ValueError
+        If the level is none of the item's anchors, or the reason or the decision is missing.
+    """
+    with writing():
+        _lock(adjudicator)
+        mine = _mine(adjudication, adjudicator)
+        if mine.settled_at:
+            raise AlreadySettled(mine)
+        if not mine.own_at:
+            raise OwnLevelFirst
+        both = sides(mine, now=now)
+        if shown and shown != token_of(both):
+            raise Changed
+        if not reason.strip():
+            raise ValueError("Settling needs a reason.")
+        flagged = any(rating.critical_harm for rating in both)
+        if flagged and harm_upheld is None:
+            raise ValueError("A reader says that this could do serious harm: decide on it.")
+        mine.anchor, mine.reason, mine.guideline_gap = _anchor(mine, level), reason, guideline_gap
+        mine.harm_upheld = harm_upheld if flagged else None
+        mine.first_side, mine.settled_at, mine.held_until = both[0], now, None
+        mine.save(update_fields=SETTLED_FIELDS)
+        _log(
+            EventKind.SETTLE,
+            adjudicator,
+            adjudication=mine.code,
+            response=mine.response.code,
+            level=level,
+            ratings=f"{both[0].pk} {both[1].pk}",
+        )
+        return mine
+
+
+# Seeing
+
+
+def card_of(adjudication: Adjudication) -> Card:
+    """The response just as a rater sees it, under the handle of its adjudication."""
+    as_held = Assignment(
+        code=adjudication.code,
+        response=adjudication.response,
+        expires_at=adjudication.held_until or adjudication.opened_at,
+    )
+    return Card.of(as_held)
+
+
+def sides(adjudication: Adjudication, *, now: datetime) -> tuple[Rating, Rating]:
+    """The two standing ratings, as sides 1 and 2 by chance. Raises ``NoLongerTwo``."""
+    stand = _final(now).filter(response=adjudication.response_id)
+    ratings = stand.select_related("anchor").prefetch_related("quotes")
+    found = sorted(ratings, key=lambda rating: draw(str(adjudication.code), str(rating.pk)))
+    if len(found) != 2:
+        raise NoLongerTwo
+    return found[0], found[1]
+
+
+def token_of(both: Iterable[Rating]) -> str:
+    """A mark of which ratings a page showed, and in which order. It says nothing else."""
+    return digest([str(rating.pk) for rating in both])[:16]
+
+
+# What the steps are made of
+
+
+@dataclass(frozen=True)
+class _Two:
+    response: int
+    triggers: tuple[str, ...]
+
+
+def _final(now: datetime) -> QuerySet[Rating]:
+    """Counted ratings that stand, and that their raters can no longer undo."""
+    return Rating.objects.counted().filter(
+        rated_at__lt=now - timedelta(minutes=settings.UNDO_MINUTES)
+    )
+
+
+def _with_two(rows: QuerySet[Adjudication], now: datetime) -> QuerySet[Adjudication]:
+    of_this = _final(now).filter(response=OuterRef("response"))
+    return rows.filter(Exists(of_this.filter(slot=1)), Exists(of_this.filter(slot=2)))
+
+
+def _unopened(wave: Wave | None, after: int) -> list[int]:
+    """The next responses that are rated twice and have no adjudication with a trigger."""
+    opened = Adjudication.objects.filter(response=OuterRef("response")).exclude(triggers=[])
+    rated = Slot.objects.filter(response__gt=after, state=SlotState.RATED)
+    other, first = rated.filter(response=OuterRef("response"), number=2), rated.filter(number=1)
+    if wave:
+        first = first.filter(wave=wave)
+    found = first.filter(~Exists(opened), Exists(other)).order_by("response")
+    return list(found.values_list("response_id", flat=True)[:WINDOW])
+
+
+def _twos(responses: Sequence[int], now: datetime) -> list[_Two]:
+    """Which triggers hold for each of these responses that has two final ratings."""
+    final_at = now - timedelta(minutes=settings.UNDO_MINUTES)
+    said: dict[int, list[tuple[int, bool, str]]] = {}
+    drawn: dict[int, bytes] = {}
+    # Those that stand are told apart here: asked for them, SQLite would walk all that ever stood.
+    for response, code, seed, superseded, withdrawn_at, rated_at, level, harm, confidence in (
+        Rating.objects.filter(response__in=responses, kind=Kind.COUNTED)
+        .order_by("response")
+        .values_list(
+            "response_id",
+            "response__code",
+            "response__run__wave__seed",
+            "superseded_by_id",
+            "withdrawn_at",
+            "rated_at",
+            "anchor__level",
+            "critical_harm",
+            "confidence",
+        )
+    ):
+        if superseded or withdrawn_at or rated_at >= final_at:
+            continue
+        said.setdefault(response, []).append((level, harm, confidence))
+        drawn[response] = draw(seed, f"{code} settle")
+    return [
+        _Two(
+            response,
+            triggers(
+                *zip(*both, strict=True),
+                distance=settings.ADJUDICATE_AT,
+                sample=settings.ADJUDICATE_SAMPLE_PERCENT,
+                draw=drawn[response],
+            ),
+        )
+        for response, both in said.items()
+        if len(both) == 2
+    ]
+
+
+def _open(rows: Iterable[_Two]) -> int:
+    due = [row for row in rows if row.triggers]
+    if due:
+        with writing():
+            Adjudication.objects.bulk_create(
+                (Adjudication(response_id=row.response, triggers=row.triggers) for row in due),
+                update_conflicts=True,
+                update_fields=["triggers"],
+                unique_fields=["response"],
+            )
+    return len(due)
+
+
+def _free(now: datetime) -> Q:
+    return Q(adjudicator=None) | Q(held_until__lt=now)
+
+
+def _open_to(person: User, now: datetime) -> QuerySet[Adjudication]:
+    """What waits to be begun and this person may settle, whoever holds it.
+
+    Never what they had in hand as a rater, nor in waves whose single ratings they have seen, nor
+    where they have a conflict of interest, nor what they gave back.
+    """
+    had = Assignment.objects.filter(rater=person, response=OuterRef("response"))
+    rated = Rating.objects.filter(rater=person, response=OuterRef("response"))
+    seen = Exposure.objects.filter(person=person, saw=Saw.RATINGS).values("wave")
+    conflicts = Conflict.objects.filter(person=person)
+    given_back = Event.objects.filter(
+        actor=person, kind=EventKind.SKIP, about__has_key="adjudication"
+    ).values_list("about__adjudication", flat=True)
+    waiting = Adjudication.objects.filter(settled_at=None, own_at=None).exclude(triggers=[])
+    if not person.hard_topics:
+        waiting = waiting.filter(response__item__topic="")
+    return (
+        _with_two(waiting, now)
+        .filter(~Exists(had), ~Exists(rated), response__item__language__in=person.languages)
+        .exclude(response__run__wave__in=seen)
+        .exclude(
+            response__run__subject__developer__in=conflicts.exclude(developer="").values(
+                "developer"
+            )
+        )
+        .exclude(response__item__code__in=conflicts.exclude(item_code="").values("item_code"))
+        .exclude(code__in=list(given_back))
+    )
+
+
+def _lease(adjudicator: User, now: datetime, topic: str) -> Found:
+    if pause := Pause.objects.filter(person=adjudicator, ended_at=None).first():
+        return Paused(pause.reason, pause.earlier_ratings)
+    if held := current(adjudicator, now=now):
+        return _hold(held, adjudicator, now)
+    open_to = _open_to(adjudicator, now)
+    opened = _opened_today(adjudicator, now)
+    if topic == "other" or opened >= settings.HARD_TOPICS_A_DAY:
+        open_to = open_to.filter(response__item__topic="")
+    for pk, hard in (
+        open_to.filter(_free(now))
+        .order_by("opened_at", "pk")
+        .values_list("pk", "response__item__topic")[:TRIES]
+    ):
+        if hard and topic != "open":
+            return Announced(hard, opened, settings.HARD_TOPICS_A_DAY)
+        if (found := _locked_free(pk, now)) and _still_due(found, now):
+            return _hold(found, adjudicator, now)
+    others = open_to.exclude(_free(now)).order_by("held_until")
+    free_at = others.values_list("held_until", flat=True).first()
+    return NoWork(HELD_BY_OTHERS, free_at) if free_at else NoWork(NOTHING)
+
+
+def _opened_today(adjudicator: User, now: datetime) -> int:
+    """How many responses about something hard this person opened today, to rate or to settle."""
+    day = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
+    rated = Assignment.objects.filter(rater=adjudicator, leased_at__gte=day)
+    settled = Adjudication.objects.filter(adjudicator=adjudicator, own_at__gte=day)
+    return (
+        rated.exclude(response__item__topic="").count()
+        + settled.exclude(response__item__topic="").count()
+    )
+
+
+def _lock(adjudicator: User) -> None:
+    """Let one request of an adjudicator through at a time."""
+    User.objects.select_for_update(no_key=True).only("pk").get(pk=adjudicator.pk)
+
+
+def _locked_free(pk: int, now: datetime) -> Adjudication | None:
+    return (
+        Adjudication.objects.select_for_update(skip_locked=True, of=("self",))
+        .select_related("response__item")
+        .filter(_free(now), pk=pk, settled_at=None, own_at=None)
+        .first()
+    )
+
+
+def _still_due(adjudication: Adjudication, now: datetime) -> bool:
+    """Whether a trigger still holds: a rating may have been taken back and given anew."""
+    holds = [name for two in _twos([adjudication.response_id], now) for name in two.triggers]
+    if holds != adjudication.triggers:
+        adjudication.triggers = holds
+        adjudication.save(update_fields=["triggers"])
+    return bool(holds)
+
+
+def _hold(adjudication: Adjudication, adjudicator: User, now: datetime) -> Adjudication:
+    adjudication.adjudicator = adjudicator
+    adjudication.held_until = now + timedelta(minutes=settings.LEASE_MINUTES)
+    adjudication.save(update_fields=["adjudicator", "held_until"])
+    return adjudication
+
+
+def _mine(adjudication: Adjudication, adjudicator: User) -> Adjudication:
+    found = (
+        Adjudication.objects.select_for_update(of=("self",))
+        .select_related("response__item")
+        .get(pk=adjudication.pk)
+    )
+    if found.adjudicator_id != adjudicator.pk:
+        raise NotYours
+    # Whoever takes a rating back locks them, too: it comes before this step or after it.
+    list(Slot.objects.select_for_update().filter(response=found.response_id).order_by("pk"))
+    return found
+
+
+def _anchor(adjudication: Adjudication, level: int) -> Anchor:
+    anchor = Anchor.objects.filter(item=adjudication.response.item_id, level=level).first()
+    if anchor is None:
+        raise ValueError(f"Level {level} is no anchor of this item.")
+    return anchor
+
+
+def _log(kind: EventKind, actor: User, /, **about: object) -> None:
+    Event.objects.create(
+        kind=kind, actor=actor, about={name: str(value) for name, value in about.items()}
+    )
