@@ -5,8 +5,13 @@ from datetime import datetime
 from functools import cached_property
 from uuid import UUID
 
+from django.core.cache import cache
+
 from rating.layout import Block, Group, blocks, groups
 from rating.models import Assignment
+from runs.models import Bank, Instrument
+
+TAGS_KEPT = 3600  # seconds; a bank never changes
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,7 @@ class Card:
     anchors: tuple[AnchorText, ...]
     language: str
     until: datetime
+    tags: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, assignment: Assignment) -> "Card":
@@ -57,6 +63,7 @@ class Card:
             ),
             language=item.language,
             until=assignment.expires_at,
+            tags=_tags_of(item.bank_id),
         )
 
     @cached_property
@@ -74,3 +81,22 @@ class Card:
     @property
     def levels(self) -> tuple[int, ...]:
         return tuple(anchor.level for anchor in self.anchors)
+
+
+def _tags_of(bank: int) -> tuple[str, ...]:
+    """What may be ticked beside the levels: the same names, in the same order, on every card."""
+    names = cache.get_or_set(f"room:tags:{bank}", lambda: _tags_in(bank), TAGS_KEPT)
+    return tuple(names or ())
+
+
+def _tags_in(bank: int) -> list[str]:
+    meta = (
+        Bank.objects.filter(pk=bank, instrument=Instrument.UNCONDITIONALITY)
+        .values_list("meta", flat=True)
+        .first()
+    ) or {}
+    names = [
+        *meta.get("tags", ()),
+        *(row.get("failureMode", "").partition("(")[0] for row in meta.get("chambers", ())),
+    ]
+    return [name.strip() for name in names if name.strip()]

@@ -22,6 +22,8 @@ VIEWS = ("reading", "sentences", "plain")
 LONGEST_NOTE = 5_000
 LONGEST_LINE = 500
 MOST_QUOTES = 50
+# Under "More": the item is unclear, the response is cut off, its maker is recognised.
+FLAGS = ("unclear", "cut-off", "maker")
 SPAN = re.compile(r"(\d{1,9})-(\d{1,9})")
 
 CHOOSE_LEVEL = "Choose a level before you submit."
@@ -74,9 +76,14 @@ class Entry:
     confidence: str = ""
     critical_harm: bool = False
     harm_line: str = ""
+    tags: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    maker: str = ""
+    maker_sure: str = ""
     active_seconds: int | None = None
     view: str = "reading"
     saved_at: datetime | None = None
+    known: str = ""
     back: datetime | None = None
     errors: tuple[Error, ...] = ()
     problem: Problem | None = None
@@ -87,12 +94,15 @@ class Entry:
         if draft is None:
             return cls()
         kept: dict[str, Any] = draft.content
+        flags: dict[str, str] = kept.get("flags") or {}
         entry = cls._of(
             card,
             level=kept.get("level"),
             spans=[tuple(quote) for quote in kept.get("quotes", [])],
-            texts=kept,
+            texts={**kept, "maker": flags.get("maker"), "maker_sure": flags.get("maker-sure")},
             critical_harm=bool(kept.get("critical_harm")),
+            tags=kept.get("tags", ()),
+            flags=tuple(flags),
         )
         return replace(entry, saved_at=draft.saved_at, back=draft.saved_at)
 
@@ -112,6 +122,8 @@ class Entry:
             spans=spans,
             texts=post,
             critical_harm=bool(post.get("critical_harm")),
+            tags=post.getlist("tag"),
+            flags=post.getlist("flag"),
         )
 
     @classmethod
@@ -123,6 +135,8 @@ class Entry:
         spans: Sequence[tuple[int, int, bool]],
         texts: Mapping[str, Any],
         critical_harm: bool,
+        tags: Sequence[str],
+        flags: Sequence[str],
     ) -> "Entry":
         errors = []
         if level is not None and level not in card.levels:
@@ -145,11 +159,15 @@ class Entry:
             level=level,
             words=_plain(texts.get("words")),
             note=_plain(texts.get("note")),
-            confidence=value if (value := texts.get("confidence")) in Confidence.values else "",
+            confidence=_one_of(texts.get("confidence"), Confidence.values),
             critical_harm=critical_harm,
             harm_line=_plain(texts.get("harm_line")),
+            tags=tuple(tag for tag in card.tags if tag in tags),
+            flags=tuple(flag for flag in FLAGS if flag in flags),
+            maker=_plain(texts.get("maker"))[:LONGEST_LINE],
+            maker_sure=_one_of(texts.get("maker_sure"), Confidence.values),
             active_seconds=_seconds(texts.get("active_seconds")),
-            view=view if (view := texts.get("view")) in VIEWS else "reading",
+            view=_one_of(texts.get("view"), VIEWS) or "reading",
         )
         for start, end, absence in spans:
             try:
@@ -243,6 +261,8 @@ class Entry:
                 critical_harm=entry.critical_harm,
                 harm_line=entry.harm_line.strip() if entry.critical_harm else "",
                 active_seconds=entry.active_seconds,
+                tags=entry.tags,
+                flags=entry.said_of_it,
             ),
         )
 
@@ -255,21 +275,43 @@ class Entry:
             "confidence": self.confidence,
             "critical_harm": self.critical_harm,
             "harm_line": self.harm_line,
+            "tags": list(self.tags),
+            "flags": self.said_of_it,
             "active_seconds": self.active_seconds,
             "view": self.view,
         }
 
     @property
-    def empty(self) -> bool:
-        return (
-            replace(self, view="reading", active_seconds=None, saved_at=None, back=None) == Entry()
-        )
+    def said_of_it(self) -> dict[str, str]:
+        """The flags under "More", each with what was said to it."""
+        said = dict.fromkeys(self.flags, "yes")
+        if "maker" in said:
+            said["maker"] = self.maker.strip()
+            if self.maker_sure:
+                said["maker-sure"] = self.maker_sure
+        return said
+
+    @property
+    def version(self) -> str:
+        """Which draft this is: a page that knows another one must ask before it saves over it."""
+        return version_of(self.saved_at) or self.known
 
 
 def span_named(name: str) -> Span | None:
     """The span that a form names as ``start-end``."""
     match = SPAN.fullmatch(name)
     return Span(int(match[1]), int(match[2])) if match else None
+
+
+def version_of(saved_at: datetime | None) -> str:
+    return saved_at.isoformat() if saved_at else ""
+
+
+def problem_of(words: str, card: Card) -> Problem | None:
+    """What stands in the way of words still being typed. Too short says nothing yet."""
+    checked = Entry(words=words).with_words(card, None) if words.strip() else Entry()
+    problem = checked.problem
+    return problem if problem and (problem.passage or problem.places) else None
 
 
 def hint_of(post: QueryDict) -> int | None:
@@ -307,6 +349,10 @@ def _plain(value: Any) -> str:
     return value.replace("\r\n", "\n").replace("\x00", "")
 
 
+def _one_of(value: Any, known: Sequence[str]) -> str:
+    return str(value) if value in known else ""
+
+
 def _seconds(value: Any) -> int | None:
     return min(int(value), 86_400) if re.fullmatch(r"\d{1,6}", str(value or "")) else None
 
@@ -314,6 +360,58 @@ def _seconds(value: Any) -> int | None:
 class SkipForm(forms.Form):
     reason = forms.ChoiceField(choices=SkipReason, error_messages={"required": "Choose a reason."})
     note = forms.CharField(required=False, max_length=LONGEST_NOTE)
+
+
+class LookForm(forms.Form):
+    """How somebody likes their pages. The names of the choices are those of the classes."""
+
+    size = forms.ChoiceField(
+        label="Size",
+        choices=[
+            ("90", "Small"),
+            ("100", "Normal"),
+            ("115", "Larger"),
+            ("130", "Large"),
+            ("150", "Very large"),
+        ],
+    )
+    font = forms.ChoiceField(
+        label="Letters of the response", choices=[("serif", "Serif"), ("sans", "Sans serif")]
+    )
+    line = forms.ChoiceField(
+        label="Distance of lines", choices=[("165", "Normal"), ("190", "Wide")]
+    )
+    theme = forms.ChoiceField(
+        label="Colours", choices=[("system", "As my system"), ("light", "Light"), ("dark", "Dark")]
+    )
+    keys = forms.ChoiceField(
+        label="Single keys",
+        choices=[("on", "On"), ("off", "Off")],
+        help_text="Such as a digit for a level. Keys with Ctrl, Cmd or Alt always work.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for choice in self.fields.values():
+            choice.widget = forms.RadioSelect(choices=choice.choices)  # type: ignore[attr-defined]
+
+
+LOOK = {"size": "100", "font": "serif", "line": "165", "theme": "system", "keys": "on"}
+
+
+class WorkForm(forms.Form):
+    """Which responses somebody is willing to be given."""
+
+    languages = forms.MultipleChoiceField(
+        label="Languages I can judge",
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Choose at least one language."},
+    )
+    hard_topics = forms.BooleanField(required=False, label="Show me hard topics")
+
+    def __init__(self, *args: Any, languages: Sequence[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["languages"].choices = languages  # type: ignore[attr-defined]
 
 
 class InviteForm(forms.Form):

@@ -33,10 +33,14 @@ HIDDEN = re.compile(
     r"\b(?:subjects?|runs?|waves?|trials?|pairs?|arms?|conditions?|dimensions?)\b", re.IGNORECASE
 )
 CODES = re.compile(r"\b(?:AWR|EMP|ACT|EQU|BND|ACC|SYS|INT|UNC)(?:-\d+-\w+)?\b")
-STAFF = {"_agreement.html", "report.html", "report_file.html", "people.html"}
+STAFF = {"_agreement.html", "report.html", "report_file.html", "people.html", "raters.html"}
 RATERS_GET = [
     BASE / "static/css/site.css",
+    BASE / "static/css/settle.css",
+    BASE / "static/css/becoming.css",
     BASE / "static/js/room.js",
+    BASE / "static/js/leave.js",
+    BASE / "static/js/settle.js",
     *sorted((BASE / "templates/account").glob("*.html")),
     *sorted(path for path in (BASE / "templates/rating").glob("*.html") if path.name not in STAFF),
 ]
@@ -99,7 +103,7 @@ def test_both_themes_have_the_same_tokens() -> None:
     assert len(light) > 30
 
 
-@pytest.mark.parametrize("name", ["site.css", "staff.css"])
+@pytest.mark.parametrize("name", ["site.css", "staff.css", "settle.css", "becoming.css"])
 def test_colours_stand_in_the_token_block_alone(name: str) -> None:
     css = (BASE / "static/css" / name).read_text()
     rest = re.sub(
@@ -114,7 +118,7 @@ def test_colours_stand_in_the_token_block_alone(name: str) -> None:
     assert [rule for rule in declarations(rest) if literal.search(rule)] == []
 
 
-@pytest.mark.parametrize("name", ["site.css", "staff.css"])
+@pytest.mark.parametrize("name", ["site.css", "staff.css", "settle.css", "becoming.css"])
 def test_a_style_sheet_asks_only_for_tokens_and_files_that_exist(name: str) -> None:
     css = (BASE / "static/css" / name).read_text()
     defined = set(re.findall(r"(--[\w-]+):", SITE))

@@ -12,7 +12,14 @@
   const USED_WITHIN = 60000; // ms for which a page counts as used
   const QUIET_FOR = 300; // ms after a swap in which single keys are dead
 
+  const CHECK_AFTER = 600; // ms from the last change to words until they are looked for
+  const KEPT_FOR = 7 * 86400; // seconds for which a copy of another card is kept here
+
   const SIGNED_OUT = "You have been signed out. Your work is still on this page.";
+  const SIGNED_IN = "Signed in. Your work is here.";
+  const NOT_FITTING = "Error: this address and password do not fit each other.";
+  const TOO_OFTEN = "Error: there were many tries. Wait a few minutes, then try again.";
+  const NOT_READ = "You have not reached the end of this response.";
   const TOO_OLD = "This form had grown too old to send. Your words are still here. Send it again.";
   const OFFLINE = "You are offline. Your work is kept on this device. We will send it when you are back.";
   const GONE = "This response is no longer yours. Copy what you want to keep, then open the rating room again.";
@@ -324,7 +331,7 @@
 
   function act(what, extra = {}) {
     if (!inCard() || busy) return Promise.resolve();
-    if (what !== "save" && what !== "view") begin(what, null);
+    if (what !== "save" && what !== "view") begin(what.replace("mine:", ""), null);
     return window.htmx
       .ajax("POST", by("room").dataset.rate, {
         source: form(),
@@ -360,9 +367,25 @@
   document.addEventListener(
     "submit",
     (event) => {
+      if (event.target.id === "undo-form" && inCard()) leave();
       if (event.target !== form()) return;
       const button = event.submitter;
-      const what = button ? button.value : "save";
+      const what = button ? button.value.replace("mine:", "") : "save";
+      if (torn && button && button.id === "use-this") {
+        event.preventDefault();
+        event.stopImmediatePropagation();
+        const { extra } = torn;
+        torn = null;
+        by("notice").replaceChildren();
+        by("save").focus();
+        act(button.value, extra);
+        return;
+      }
+      if (what === "theirs") {
+        torn = null;
+        dirty = false;
+        forget();
+      }
       if (busy) {
         event.preventDefault();
         event.stopImmediatePropagation();
@@ -378,11 +401,14 @@
   let said = false; // whether the next save is to be announced
 
   document.addEventListener("htmx:configRequest", ({ detail }) => {
-    if (detail.elt !== form()) return;
+    detail.renewed = renewed;
+    renewed = false;
+    if (!inCard() || detail.elt !== form()) return;
     const button = detail.triggeringEvent && detail.triggeringEvent.submitter;
     if (button) detail.parameters.do = button.value;
     detail.parameters.active_seconds = String(seconds());
-    detail.what = String(detail.parameters.do || "save");
+    detail.parameters.tab = tab;
+    detail.what = String(detail.parameters.do || "save").replace("mine:", "");
     detail.extra = { words: detail.parameters.words, hint: detail.parameters.hint };
     detail.picked = Boolean(detail.parameters.hint);
     detail.sent = snapshot();
@@ -401,14 +427,16 @@
       signedOut(requestConfig);
       return;
     }
+    if (!detail.shouldSwap) return;
     if (requestConfig.elt.id === "skip-form" && xhr.status === 422) {
       detail.target = by("skip-body");
       detail.selectOverride = "#skip-form";
       detail.swapOverride = "innerHTML";
       return;
     }
-    if (!detail.shouldSwap || !inCard()) return;
     before = { what: requestConfig.what || "", target: target.id, status: xhr.status };
+    before.extra = requestConfig.picked ? requestConfig.extra : {};
+    if (!inCard()) return;
     if (target.id === "panel") {
       const rows = [...document.querySelectorAll(".remove-quote")];
       const now = document.activeElement;
@@ -417,7 +445,10 @@
       before.sent = requestConfig.sent || before.live;
       before.picked = requestConfig.picked;
       before.scrolled = by("panel-body").scrollTop;
+      before.notice = by("notice").querySelector("[form='undo-form'], .not-read") ? [...by("notice").childNodes] : null;
+      before.more = by("more").open;
       before.quotes = quoted().map(({ start, end }) => `${start}-${end}`);
+      before.absent = [...form().querySelectorAll("input[name='absent']:checked")].map((box) => box.value);
       before.removed = rows.findIndex((button) => before.what === button.value);
       if (before.picked && before.what === "quote") stash = before.live.get("words") || stash;
     }
@@ -425,7 +456,6 @@
   });
 
   document.addEventListener("htmx:afterSwap", ({ detail }) => {
-    quiet();
     if (detail.target.id === "skip-body") return;
     if (!before || detail.xhr.status === 204) return;
     const was = before;
@@ -433,7 +463,9 @@
     if (was.target === "panel") panelSwapped(was);
     else if (was.target === "response") responseSwapped(was);
     else if (was.target === "room") roomSwapped();
-    else if (was.target === "saved" && said) {
+    else if (was.target === "notice") stale(was);
+    if (was.target === "saved") by("version").value = by("saved").dataset.version;
+    if (was.target === "saved" && said) {
       said = false;
       say(by("saved").textContent);
       notice(by("saved").textContent);
@@ -447,7 +479,11 @@
     if (what === "save") saving = false;
     if (!busy || busy.what === what) end();
     const answered = xhr.status && (xhr.status < 400 || xhr.status === 409 || xhr.status === 422);
-    if (answered && !requestConfig.lost) recovered();
+    if (answered && !requestConfig.lost) {
+      recovered();
+      // The server has it now, unless it asks which of two drafts is meant.
+      if (!torn && !dirty) forget(requestConfig.path);
+    }
     if (!submitNext || busy) return;
     submitNext = false;
     if (xhr.status === 200 && inCard()) press(by("submit"));
@@ -467,12 +503,11 @@
 
   function failed(config, kind, after) {
     const what = config.what;
-    if (!what) return;
-    dirty = true;
-    // A draft rides along with whatever is waiting already.
-    if (what !== "save" || !waiting) {
-      waiting = { what, extra: config.picked ? config.extra : {} };
+    if (what) {
+      dirty = true;
+      remember();
     }
+    hold(config);
     wait = after > 0 ? after : fault ? Math.min(wait * 2, 60) : 10;
     clearTimeout(retry);
     retry = setTimeout(again, wait * 1000);
@@ -480,11 +515,26 @@
     else trouble(kind, notYet(wait), "Try now", again);
   }
 
+  // What is to be sent once the way is free. A draft rides along with whatever is waiting already.
+  function hold(config) {
+    if (config.what) {
+      if (config.what !== "save" || !waiting) {
+        waiting = { what: config.what, extra: config.picked ? config.extra : {} };
+      }
+    } else if (config.elt && config.elt.matches("form")) {
+      waiting = { form: config.elt, button: config.triggeringEvent && config.triggeringEvent.submitter };
+    }
+  }
+
   function again() {
     clearTimeout(retry);
     if (!waiting || busy) return;
-    const { what, extra } = waiting;
-    act(what, extra);
+    const { what, extra, form: other, button } = waiting;
+    if (!other) act(what, extra);
+    else {
+      waiting = null;
+      if (other.isConnected) other.requestSubmit(button && button.isConnected ? button : undefined);
+    }
   }
 
   window.addEventListener("online", again);
@@ -507,23 +557,47 @@
     notice(saved);
   }
 
-  function signedOut(config) {
-    config.lost = true;
+  // A second tab has saved meanwhile: nothing is written over until one of the two is chosen.
+  function stale(was) {
+    torn = { extra: was.extra };
     dirty = true;
-    if (config.what) waiting = { what: config.what, extra: config.picked ? config.extra : {} };
-    trouble("signed-out", SIGNED_OUT, "Sign in, in a new tab", () => window.open("/", "_blank", "noopener"));
-    const slot = by("notice");
-    if (!slot) return;
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "button-link";
-    button.textContent = "Try now";
-    button.addEventListener("click", again);
-    slot.firstChild.append(" ", button);
+    remember();
+    say(by("notice").querySelector("p").textContent, "alarm");
+  }
+
+  // --- Signed out, and tokens that grew too old
+
+  let renewed = false; // whether the request now made is a repeat with a fresh token
+
+  async function freshToken() {
+    const answer = await fetch(by("sign-in-form").dataset.token, { cache: "no-store", credentials: "same-origin" });
+    const { token } = await answer.json();
+    document.body.setAttribute("hx-headers", JSON.stringify({ "X-CSRFToken": token }));
+    for (const field of document.querySelectorAll("input[name='csrfmiddlewaretoken']")) field.value = token;
+    return token;
+  }
+
+  const heldToken = () => JSON.parse(document.body.getAttribute("hx-headers"))["X-CSRFToken"];
+
+  function tooOld(config) {
+    if (config.renewed) {
+      sendPlainly(config);
+      return;
+    }
+    config.lost = true;
+    dirty = dirty || Boolean(config.what);
+    hold(config);
+    end();
+    freshToken()
+      .then(() => {
+        renewed = true;
+        again();
+      })
+      .catch(() => failed(config, navigator.onLine ? "server" : "offline"));
   }
 
   // The plain way shows a page with what was typed and a fresh form.
-  function tooOld(config) {
+  function sendPlainly(config) {
     const what = config.what || "save";
     trouble("too-old", TOO_OLD, "Send it again", () => {
       const field = document.createElement("input");
@@ -535,7 +609,146 @@
     });
   }
 
+  function signedOut(config) {
+    config.lost = true;
+    if (config.what) {
+      dirty = true;
+      remember();
+    }
+    hold(config);
+    trouble("signed-out", SIGNED_OUT, "Sign in", openSignIn);
+    openSignIn();
+  }
+
+  function openSignIn() {
+    const dialog = by("sign-in-dialog");
+    if (dialog.open) return;
+    by("sign-in-error").textContent = "";
+    dialog.showModal();
+    by("sign-in-login").focus();
+  }
+
+  by("sign-in-later").addEventListener("click", () => by("sign-in-dialog").close());
+  by("sign-in-form").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const button = event.target.querySelector("button[type='submit']");
+    if (button.getAttribute("aria-busy")) return;
+    button.setAttribute("aria-busy", "true");
+    by("sign-in-error").textContent = "";
+    try {
+      const token = await freshToken();
+      const answer = await fetch(event.target.action, {
+        method: "POST",
+        body: new FormData(event.target),
+        credentials: "same-origin",
+        headers: { "X-CSRFToken": token, "X-Requested-With": "XMLHttpRequest", Accept: "application/json" },
+      });
+      if (answer.status === 200) {
+        await freshToken();
+        by("sign-in-password").value = "";
+        by("sign-in-dialog").close();
+        fault = "";
+        by("alarm").textContent = "";
+        notice(SIGNED_IN);
+        say(SIGNED_IN);
+        again();
+      } else {
+        by("sign-in-error").textContent = answer.status === 429 ? TOO_OFTEN : NOT_FITTING;
+        by("sign-in-password").focus();
+      }
+    } catch {
+      by("sign-in-error").textContent = `Error: ${OFFLINE}`;
+    }
+    button.removeAttribute("aria-busy");
+  });
+
+  // --- A copy on this device of what was put down and the server has not taken yet: never the text
+
+  const tab = tabName();
+  const copyOf = (code) => `room:${code}`;
+
+  // One name for a tab as long as it lives, so that it never takes its own draft for another's.
+  function tabName() {
+    const came = performance.getEntriesByType("navigation")[0];
+    const fresh = () => Array.from(crypto.getRandomValues(new Uint32Array(3)), (part) => part.toString(36)).join("");
+    try {
+      const kept = sessionStorage.getItem("room");
+      const name = kept && came && came.type !== "navigate" ? kept : fresh();
+      sessionStorage.setItem("room", name);
+      return name;
+    } catch {
+      return fresh();
+    }
+  }
+
+  let ahead = 0; // seconds by which the server's clock is ahead of this one's
+
+  function remember() {
+    if (!inCard()) return;
+    const fields = {};
+    for (const field of form().querySelectorAll(FIELDS)) {
+      if (/radio|checkbox/.test(field.type)) {
+        if (field.checked) fields[field.name] = [...(fields[field.name] || []), field.value];
+      } else if (field.type !== "hidden" && field.value) fields[field.name] = [field.value];
+    }
+    delete fields.sentence;
+    const quotes = quoted().map(({ start, end }) => `${start}-${end}`);
+    const kept = { at: Date.now() / 1000 + ahead, tab, version: by("version").value, fields, quotes };
+    try {
+      localStorage.setItem(copyOf(by("room").dataset.code), JSON.stringify(kept));
+    } catch {
+      // A full or closed store: the server's draft remains.
+    }
+  }
+
+  function forget(path) {
+    const code = path ? (/[0-9a-f-]{36}/.exec(path) || [""])[0] : by("room").dataset.code;
+    try {
+      localStorage.removeItem(copyOf(code));
+    } catch {
+      // Nothing can be kept, so there is nothing to forget.
+    }
+  }
+
+  // What the server has not seen is put back, and sent.
+  function restore() {
+    const { code, now, saved } = by("room").dataset;
+    ahead = Number(now) - Date.now() / 1000;
+    let kept = null;
+    try {
+      for (const key of Object.keys(localStorage)) {
+        if (!key.startsWith("room:")) continue;
+        const copy = JSON.parse(localStorage.getItem(key));
+        if (key === copyOf(code)) kept = copy;
+        else if (Date.now() / 1000 - copy.at > KEPT_FOR) localStorage.removeItem(key);
+      }
+    } catch {
+      return;
+    }
+    if (!kept) return;
+    if (kept.at <= Number(saved || 0)) {
+      forget();
+      return;
+    }
+    const values = { quote: kept.quotes.length ? kept.quotes : "" };
+    const names = ["level", "absent", "words", "note", "confidence", "critical_harm", "harm_line", "tag", "flag", "maker", "maker_sure"];
+    for (const name of names) values[name] = kept.fields[name] || "";
+    const when = new Date((kept.at - ahead) * 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+    const put = () => {
+      back = `Your draft from ${when} is back.`;
+      act("restore", values);
+    };
+    // What another tab wrote beside the draft that stands is put in its place only when asked for.
+    if (kept.tab === tab || kept.version === by("version").value) put();
+    else notice(`A draft from ${when} was not sent. It is kept on this device.`, "Use that one", put);
+  }
+
+  let back = ""; // what to say of a copy that was put back
+  let torn = null; // the act that met a newer draft from another tab
+
   // --- After a swap: keep what was typed meanwhile, and put focus where it belongs
+
+  const what0 = (was) => was.what.split(":")[0];
 
   function panelSwapped(was) {
     end();
@@ -548,7 +761,16 @@
       changed();
     }
     by("panel-body").scrollTop = was.scrolled;
-    const what = was.what.split(":")[0];
+    by("more").open = was.more || by("more").open;
+    if (was.notice && !by("notice").childElementCount) by("notice").replaceChildren(...was.notice);
+    torn = null;
+    if (back && what0(was) === "restore") {
+      notice(back);
+      say(back);
+      back = "";
+    }
+    checkedWords = by("words").value;
+    const what = what0(was);
     const good = was.status === 200;
     const rows = quoted().map(({ start, end: last }) => `${start}-${last}`);
     const added = rows.findIndex((row) => !was.quotes.includes(row));
@@ -583,6 +805,11 @@
       const left = document.querySelectorAll(".remove-quote");
       settle(left[Math.min(was.removed, left.length - 1)] || by("words"));
       say("Quote removed.");
+      if (good) {
+        notice("Quote removed.", "Undo", () => act("restore", { quote: was.quotes, absent: was.absent }));
+      }
+    } else if (what === "restore" && added >= 0) {
+      settle(by(`remove-${added + 1}`));
     } else if (what === "use" || what === "change") {
       if (what === "change") stash = "";
       settle(by("words"));
@@ -598,12 +825,18 @@
     laid = null;
     pick = null;
     dressResponse();
+    watchEnd();
     goTo(was.place);
     paint();
   }
 
   function roomSwapped() {
     end();
+    quiet();
+    torn = null;
+    waiting = null;
+    fault = "";
+    by("alarm").textContent = "";
     laid = null;
     pick = null;
     stash = "";
@@ -648,12 +881,13 @@
 
   function changed() {
     dirty = true;
+    remember();
     clearTimeout(saveTimer);
     saveTimer = setTimeout(autosave, SAVE_AFTER);
   }
 
   function autosave() {
-    if (!dirty || !inCard()) return;
+    if (!dirty || !inCard() || torn) return;
     if (busy || saving || waiting) {
       saveTimer = setTimeout(autosave, SAVE_AFTER);
       return;
@@ -663,8 +897,10 @@
 
   // A page that goes away cannot wait for an answer.
   function leave() {
-    if (!dirty || !inCard()) return;
+    if (!dirty || !inCard() || torn) return;
+    remember();
     const data = new FormData(form());
+    data.set("tab", tab);
     data.set("do", "save");
     data.set("active_seconds", String(seconds()));
     if (navigator.sendBeacon(by("room").dataset.rate, data)) dirty = false;
@@ -674,6 +910,7 @@
   document.addEventListener("visibilitychange", () => {
     held.clear();
     if (document.visibilityState === "hidden") leave();
+    else beat();
   });
   // A page brought back by Back asks the server for its state.
   window.addEventListener("pageshow", (event) => event.persisted && location.reload());
@@ -688,17 +925,38 @@
   setInterval(() => {
     if (inCard() && inUse()) active += 1;
   }, 1000);
-  setInterval(() => {
-    if (!inCard() || !inUse()) return;
-    const told = by("notice").textContent.trim();
-    window.htmx
-      .ajax("POST", by("room").dataset.keep, { source: "#beat", target: "#notice", swap: "innerHTML" })
-      .then(() => {
-        const now = inCard() ? by("notice").textContent.trim() : told;
-        if (now && now !== told) say(by("notice").querySelector("p").textContent);
-      })
-      .catch(() => {});
-  }, KEEP_EVERY);
+  setInterval(beat, KEEP_EVERY);
+
+  let step = ""; // of which nearing end was last told
+
+  // A page in use keeps its card; another one asks, without keeping it, when its time ends.
+  async function beat(keep = inUse()) {
+    if (!inCard()) return;
+    const url = by("room").dataset.keep;
+    const body = new URLSearchParams(keep ? {} : { look: "1" });
+    const headers = { "X-CSRFToken": heldToken(), "HX-Request": "true" };
+    let answer;
+    try {
+      answer = await fetch(url, { method: "POST", body, headers, credentials: "same-origin" });
+    } catch {
+      return;
+    }
+    if (!inCard() || by("room").dataset.keep !== url) return;
+    if (answer.status === 401) signedOut({ what: dirty ? "save" : "" });
+    else if (answer.status === 403) freshToken().catch(() => {});
+    else if (answer.status === 204) {
+      step = "";
+      if (by("notice").querySelector("[data-step], [value='let-go']")) by("notice").replaceChildren();
+    } else if (answer.status === 200) {
+      const text = await answer.text();
+      if (fault || torn) return;
+      by("notice").innerHTML = text;
+      const line = by("notice").querySelector("p");
+      const now = line.dataset.step || "over";
+      if (now !== step) say(line.firstChild.data);
+      step = now;
+    }
+  }
 
   // --- What the form tells of itself
 
@@ -716,14 +974,21 @@
       return;
     }
     if (field.form !== form() || field.name === "view") return;
-    if (field.name === "words") by("hint").value = "";
+    if (field.name === "words") {
+      by("hint").value = "";
+      clearTimeout(checking);
+      checking = setTimeout(checkWords, CHECK_AFTER);
+    }
     if (field.name === "sentence") {
       rove(field);
       countMarked();
       if (by("marked-error")) by("marked-error").textContent = "";
       return;
     }
-    if (field.name === "level") tell();
+    if (field.name === "level") {
+      tell();
+      tellUnread();
+    }
     changed();
   });
 
@@ -731,6 +996,32 @@
     if (!inCard() || event.target.name !== "view" || event.target.form !== form()) return;
     act("view");
   });
+
+  // Words being typed are looked for once they rest; nothing is stored.
+  let checking = 0;
+  let checkedWords = "";
+
+  async function checkWords() {
+    if (!inCard() || busy) return;
+    const words = by("words").value;
+    if (words === checkedWords) return;
+    checkedWords = words;
+    const body = new URLSearchParams({ do: "check", words });
+    const headers = { "X-CSRFToken": heldToken(), "HX-Request": "true" };
+    try {
+      const answer = await fetch(by("room").dataset.rate, { method: "POST", body, headers, credentials: "same-origin" });
+      const text = answer.status === 200 ? await answer.text() : "";
+      if (!inCard() || busy || by("words").value !== words) return;
+      by("words-problem").innerHTML = text.trim();
+    } catch {
+      return;
+    }
+    const wrong = by("words-error");
+    by("words").setAttribute("aria-describedby", wrong ? "words-hint words-error" : "words-hint");
+    if (wrong) by("words").setAttribute("aria-invalid", "true");
+    else by("words").removeAttribute("aria-invalid");
+    if (wrong) say(wrong.querySelector("p").textContent);
+  }
 
   document.addEventListener("beforeinput", (event) => {
     if (event.target.id === "copy") event.preventDefault();
@@ -763,6 +1054,8 @@
     } else if (hit.id === "keys-open") by("keys-dialog").showModal();
     else if (hit.id === "to-levels") toLevels(event);
     else if (hit.id === "back-to-place") backToPlace();
+    else if (hit.id === "keep-it") beat(true);
+    else if (hit.classList.contains("show-all")) showAll(hit);
     else if (hit.id === "back-to-quotes") backToQuotes();
     else if (hit.classList.contains("show-quote")) showQuote(event, hit);
   });
@@ -787,7 +1080,41 @@
         by("skip-body").prepend(heading);
         by("skip-dialog").showModal();
       })
-      .catch(() => location.assign(link.href));
+      // Without a way to the server the page stays, and says so; else the plain page asks the same.
+      .catch(() => fault || location.assign(link.href));
+  }
+
+  function showAll(button) {
+    const all = button.closest(".turn").classList.toggle("turn-all");
+    button.textContent = all ? "Show less" : "Show all";
+    button.setAttribute("aria-expanded", String(all));
+  }
+
+  // Whether the end of the response was ever in view, and how far down its reader has been.
+  let reached = false;
+  let farthest = 0;
+  const watcher = new IntersectionObserver((seen) => {
+    if (!seen.some((one) => one.isIntersecting)) return;
+    reached = true;
+    if (by("notice") && by("notice").querySelector(".not-read")) by("notice").replaceChildren();
+  });
+
+  function watchEnd() {
+    watcher.disconnect();
+    if (by("response-end")) watcher.observe(by("response-end"));
+  }
+
+  window.addEventListener("scroll", () => (farthest = Math.max(farthest, window.scrollY)), { passive: true });
+
+  function tellUnread() {
+    if (reached || fault || torn || by("notice").childElementCount) return;
+    const to = farthest;
+    notice(NOT_READ, "Go to where I was", () => {
+      window.scrollTo(0, to);
+      by("came-back").focus({ preventScroll: true });
+    });
+    by("notice").firstChild.className = "not-read";
+    say(NOT_READ);
   }
 
   let place = 0; // how far down the page was before the levels were gone to
@@ -877,6 +1204,7 @@
     tell();
     changed();
     say(`Level ${by(`${radio.id}-name`).textContent}`);
+    tellUnread();
   }
 
   // --- Keys
@@ -926,9 +1254,15 @@
     return place && event.key.length === 1 && event.key.charCodeAt(0) > 127 ? place[1].toLowerCase() : "";
   }
 
+  const singleKeys = !document.documentElement.classList.contains("keys-off");
+
   document.addEventListener("keydown", (event) => {
     const dead = stillQuiet();
     held.add(event.code);
+    if (!inCard() && by("undo-form") && (event.ctrlKey || event.metaKey) && letterOf(event) === "z" && !event.altKey && !event.shiftKey && !writes(event.target)) {
+      event.preventDefault();
+      if (!event.repeat && !dead) by("undo-form").requestSubmit();
+    }
     if (!inCard() || event.isComposing || event.keyCode === 229) return;
     if (document.querySelector("dialog[open]")) return;
     const target = event.target;
@@ -940,6 +1274,10 @@
     } else if (command && letterOf(event) === "s") {
       event.preventDefault();
       if (!event.repeat && !dead) press(by("save"));
+    } else if (command && letterOf(event) === "z" && !writes(target)) {
+      if (!by("undo-form")) return;
+      event.preventDefault();
+      if (!event.repeat && !dead) by("undo-form").requestSubmit();
     } else if (event.altKey && !event.ctrlKey && !event.metaKey && !event.getModifierState("AltGraph") && event.code === "KeyS") {
       event.preventDefault();
       if (!event.repeat && !dead) openSkip();
@@ -957,7 +1295,7 @@
     } else if (event.key === "Escape") {
       if (!by("fold").hidden) by("fold").hidden = true;
       else if (pick) dropPick();
-    } else if (alone && !event.getModifierState("AltGraph") && !event.repeat && !dead && !writes(target)) {
+    } else if (singleKeys && alone && !event.getModifierState("AltGraph") && !event.repeat && !dead && !writes(target)) {
       single(event);
     }
   });
@@ -997,8 +1335,16 @@
     }
     if (!inCard()) return;
     active = Number(by("active").value) || 0;
+    by("tab").value = tab;
+    for (const button of document.querySelectorAll(".show-all")) button.setAttribute("aria-expanded", "false");
+    reached = false;
+    farthest = window.scrollY;
+    step = "";
+    checkedWords = by("words").value;
+    watchEnd();
     dressResponse();
     paint();
+    restore();
   }
 
   dress();

@@ -30,7 +30,8 @@ def new_page(browser: Browser, live_server) -> Iterator[Callable[..., Page]]:
     faults: list[str] = []
 
     def open_page(**options) -> Page:
-        context = browser.new_context(base_url=live_server.url, **options)
+        site = options.setdefault("base_url", live_server.url)
+        context = browser.new_context(**options)
         context.set_default_timeout(15_000)
         contexts.append(context)
         page = context.new_page()
@@ -47,7 +48,7 @@ def new_page(browser: Browser, live_server) -> Iterator[Callable[..., Page]]:
             "request",
             lambda asked: (
                 None
-                if asked.url.startswith((live_server.url, "data:", "about:", "blob:"))
+                if asked.url.startswith((site, "data:", "about:", "blob:"))
                 else faults.append(f"left the site: {asked.url}")
             ),
         )

@@ -5,14 +5,17 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from django.conf import settings
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from rating.models import Assignment, Draft, Rating, Role
-from rating.queue import reclaim
+from rating.queue import pause, reclaim
 from runs.bank import check_bank
-from runs.models import Bank
+from runs.models import Bank, Response
 from tests.factories import (
     REPLY,
     bank_data,
@@ -29,6 +32,9 @@ pytestmark = pytest.mark.django_db
 
 WORDS = "I hear how heavy this is"
 QUOTE = f"0-{len(WORDS)}"
+# Statements of one submit that answers with the next card: session, person, roles, the card and
+# its anchors; rest, the next response and its anchors. Between them, one transaction of the queue.
+OF_THE_PAGE, OF_ALL = 8, 38
 
 
 @pytest.fixture
@@ -400,15 +406,24 @@ def test_nothing_a_rater_can_fetch_names_what_is_hidden(client, rater, htmx):
         client.get(reverse("rating:queue"), headers=headers),
         client.get(reverse("rating:guidelines")),
         client.get(reverse("rating:pause")),
+        client.get(reverse("rating:text")),
+        client.get(reverse("rating:token")),
+        client.post(reverse("rating:keep", args=[card.code]), {"look": "1"}),
         client.get(reverse("rating:skip", args=[card.code])),
         client.post(reverse("rating:keep", args=[card.code])),
         post(client, card, do="quote", htmx=htmx, words="not there at all"),
         post(client, card, do="view", htmx=htmx, view="sentences"),
+        post(client, card, do="check", htmx=htmx, words="not there at all"),
+        post(client, card, do="save", htmx=htmx, version="older"),
         post(client, card, htmx=htmx),
         client.get("/no/such/page"),
         client.get(reverse("runs:waves")),
         client.get(reverse("rating:report", args=[wave.code])),
         post(client, card, htmx=htmx, level=3, quote=QUOTE),
+        client.get(reverse("home")),
+        client.get(reverse("rating:queue"), headers=headers),
+        client.post(reverse("rating:undo", args=[card.code]), headers=headers),
+        client.post(reverse("rating:start"), headers=headers),
     ]
 
     for answer in answers:
@@ -444,3 +459,292 @@ def test_a_bank_import_is_not_needed_twice():
 
     assert Bank.objects.import_file(file)[1]
     assert not Bank.objects.import_file(file)[1]
+
+
+def announce(rater, *, topic="losing a child"):
+    """A rater who takes hard topics, and one response about one."""
+    data = bank_data(1)
+    data["items"][0] |= {"sensitivity": "high", "topic": topic}
+    rater.hard_topics = True
+    rater.save()
+    return make_wave(make_bank(data))
+
+
+def test_what_one_submit_asks_of_the_database_is_pinned(client, rater):
+    make_wave(make_bank(bank_data(30)), trials=3)
+    for _ in range(3):
+        rated(rater)
+    card = leased(rater)
+    post(client, card, htmx=True, level=3, quote=QUOTE)
+    card = Assignment.objects.live().get()
+
+    with CaptureQueriesContext(connection) as asked:
+        answer = post(client, card, htmx=True, level=3, quote=QUOTE, active_seconds="40")
+
+    assertContains(answer, "Rating saved at")
+    statements = [query["sql"].split()[0] for query in asked]
+    begun, ended = statements.index("SAVEPOINT"), statements.index("RELEASE")
+    assert len(statements) - (ended - begun + 1) <= OF_THE_PAGE
+    assert len(statements) <= OF_ALL
+
+
+def test_a_hard_topic_is_announced_before_anything_of_it_is_fetched(client, rater):
+    announce(rater)
+    hard = Response.objects.get()
+
+    answer = client.post(reverse("rating:start"), headers={"HX-Request": "true"})
+
+    assertContains(answer, "The next response is about losing a child.")
+    assertContains(answer, "You have opened 0 of at most 5 such responses today.")
+    assertNotContains(answer, hard.item.prompt)
+    assert not Assignment.objects.filter(response=hard).exists()
+    client.post(reverse("rating:start"), {"topic": "other"})
+    assert not Assignment.objects.filter(response=hard).exists()
+    client.post(reverse("rating:start"), {"topic": "open"})
+    assert Assignment.objects.live().get().response == hard
+    assertContains(client.get(reverse("rating:queue")), hard.item.prompt)
+
+
+def test_somebody_paused_is_told_why_and_what_becomes_of_their_ratings(client, rater):
+    make_wave()
+    pause(rater, None, "The day was long.", "Your ratings stand.", now=timezone.now())
+
+    answer = client.post(reverse("rating:start"))
+
+    assertContains(answer, "Rating is paused for your account. The day was long.")
+    assertContains(answer, "Your ratings stand.")
+
+
+def test_no_work_says_why_and_when_to_look_again(client, rater, settings):
+    assertContains(client.post(reverse("rating:start")), "All that is open has had its ratings.")
+    make_wave(make_bank(bank_data(1)))
+    for _ in range(2):
+        leased(make_rater())
+    until = timezone.localtime(Assignment.objects.earliest("expires_at").expires_at)
+
+    answer = client.post(reverse("rating:start"))
+
+    assertContains(answer, f"The next may come free at about {until:%H:%M}.")
+    settings.RATINGS_A_DAY = 1
+    make_wave()
+    rated(rater)
+    assertContains(
+        client.post(reverse("rating:start")),
+        "You have reached the limit for today. Rating opens again tomorrow at 00:00.",
+    )
+
+
+def test_a_rating_is_undone_and_its_card_open_again_just_as_it_was_left(client, card):
+    post(client, card, level=4, quote=QUOTE, note="steady", confidence="sure")
+    page = client.get(reverse("rating:queue"))
+    assertContains(page, "You can undo it until")
+    assertContains(page, reverse("rating:undo", args=[card.code]))
+    following = Assignment.objects.live().get()
+
+    answer = client.post(reverse("rating:undo", args=[card.code]), headers={"HX-Request": "true"})
+
+    assertContains(answer, "Your last rating is open again, just as you left it.")
+    assertContains(answer, "steady")
+    assertContains(answer, f'name="quote" value="{QUOTE}"')
+    assert re.search(r'id="level-4"[^>]*checked', answer.content.decode())
+    assert not Rating.objects.standing().exists()
+    post(client, card, level=5, quote=QUOTE)
+    assert Rating.objects.standing().get().anchor.level == 5
+    assert Assignment.objects.live().get() == following
+
+
+def test_nobody_undoes_too_late_or_what_is_not_theirs(client, card, settings):
+    post(client, card, level=4, quote=QUOTE)
+    theirs = rated(make_rater()).assignment
+
+    assert client.post(reverse("rating:undo", args=[theirs.code])).status_code == 404
+    settings.UNDO_MINUTES = -1
+    answer = client.post(reverse("rating:undo", args=[card.code]))
+    assertContains(answer, "This rating can no longer be undone.", status_code=409)
+    assert Rating.objects.standing().count() == 2
+
+
+def test_home_lists_what_can_still_be_undone_by_its_time_alone(client, card, settings):
+    post(client, card, level=4, quote=QUOTE)
+
+    page = client.get(reverse("home"))
+
+    assertContains(page, reverse("rating:undo", args=[card.code]))
+    assertNotContains(page, card.response.item.prompt)
+    settings.UNDO_MINUTES = -1
+    assertNotContains(client.get(reverse("home")), "undo/")
+
+
+def test_an_older_tab_does_not_save_over_a_newer_draft(client, card):
+    post(client, card, do="save", note="from one", version="", tab="one")
+    newer = Draft.objects.get()
+
+    answer = post(client, card, do="save", htmx=True, note="from two", version="", tab="two")
+
+    assertContains(answer, "A newer draft of this rating is open in another tab.", status_code=409)
+    assert answer["HX-Retarget"] == "#notice"
+    assert Draft.objects.get().content["note"] == "from one"
+    # The tab itself knows what it saved, even where the answer was lost.
+    post(client, card, do="save", note="one again", version="", tab="one")
+    known = client.get(reverse("rating:queue")).context["entry"].version
+    post(client, card, do="save", note="two knows", version=known, tab="two")
+    assert Draft.objects.get().content["note"] == "two knows"
+    assert Draft.objects.get().saved_at > newer.saved_at
+
+
+def test_either_of_two_drafts_can_be_used(client, card):
+    post(client, card, do="save", note="from one", level=2, version="", tab="one")
+
+    plain = post(client, card, note="from two", level=3, quote=QUOTE, version="", tab="two")
+    assertContains(plain, "Use this one", status_code=409)
+    assertContains(plain, "from two", status_code=409)
+    assertContains(post(client, card, do="theirs", htmx=True), "from one")
+    post(
+        client, card, do="mine:submit", note="from two", level=3, quote=QUOTE, version="", tab="two"
+    )
+
+    assert Rating.objects.get().note == "from two"
+
+
+def test_the_end_of_the_hold_is_told_before_it_comes_and_looking_does_not_move_it(client, card):
+    url = reverse("rating:keep", args=[card.code])
+    assert client.post(url, {"look": "1"}).status_code == 204
+    soon = timezone.now() + timedelta(minutes=5)
+    Assignment.objects.update(expires_at=soon)
+
+    assertContains(client.post(url, {"look": "1"}), "This response is yours for 5 more minutes.")
+    assert Assignment.objects.get().expires_at == soon
+    Assignment.objects.update(expires_at=timezone.now() + timedelta(seconds=50))
+    assertContains(client.post(url, {"look": "1"}), "This response is yours for 1 more minute.")
+    assert client.post(url).status_code == 204
+    assert Assignment.objects.get().expires_at > soon
+
+
+def test_words_being_typed_are_checked_and_nothing_is_stored(client, card):
+    missing = post(client, card, do="check", htmx=True, words="no need to carry it tonight")
+    fits = post(client, card, do="check", htmx=True, words="no need to carry it alone")
+    short = post(client, card, do="check", htmx=True, words="no")
+
+    assertContains(missing, "no need to carry it alone tonight")
+    assert fits.content.strip() == short.content.strip() == b""
+    assert not Draft.objects.exists()
+
+
+def test_the_tags_are_the_same_on_every_unconditionality_card_and_only_those_are_kept(
+    client, rater
+):
+    data = pair_bank_data()
+    data["meta"]["tags"] = ["judgment", "moral distancing", "conditional warmth"]
+    data["meta"]["chambers"] = [
+        {"code": "1", "name": "Moral Status", "failureMode": "Moralizing (Refusing help)."},
+        {"code": "2", "name": "Kind", "failureMode": "Deference/Dismissal (Two ways)."},
+    ]
+    make_wave(make_bank(data))
+    card = leased(rater)
+
+    page = client.get(reverse("rating:queue"))
+    assert page.context["card"].tags == (
+        "judgment",
+        "moral distancing",
+        "conditional warmth",
+        "Moralizing",
+        "Deference/Dismissal",
+    )
+    assertNotContains(page, "Refusing help")
+    post(client, card, level=0, quote=QUOTE, tag=["Moralizing", "judgment", "made up"])
+
+    assert Rating.objects.get().tags == ["judgment", "Moralizing"]
+
+
+def test_a_card_of_the_model_index_offers_no_tags(client, card):
+    assertNotContains(client.get(reverse("rating:queue")), 'name="tag"')
+    post(client, card, level=3, quote=QUOTE, tag="judgment")
+    assert Rating.objects.get().tags == []
+
+
+def test_what_is_said_under_more_is_stored_with_the_rating(client, card):
+    fields = {"flag": ["maker", "cut-off", "odd"], "maker": " Some model ", "maker_sure": "unsure"}
+    post(client, card, do="save", **fields)
+    assertContains(client.get(reverse("rating:queue")), "Some model")
+
+    post(client, card, level=3, quote=QUOTE, **fields)
+
+    assert Rating.objects.get().flags == {
+        "cut-off": "yes",
+        "maker": "Some model",
+        "maker-sure": "unsure",
+    }
+
+
+def test_a_rest_is_offered_between_responses_once_enough_was_read(client, rater, settings):
+    settings.REST_OFFER_MINUTES = 2
+    make_wave(make_bank(bank_data(8)))
+
+    answer = post(client, leased(rater), htmx=True, level=3, quote=QUOTE, active_seconds="70")
+    assertNotContains(answer, "A short rest may help.")
+    answer = post(client, leased(rater), htmx=True, level=3, quote=QUOTE, active_seconds="70")
+    assertContains(answer, "You have been reading for 2 minutes. A short rest may help.")
+    assertContains(answer, "You can undo it until")
+
+    answer = client.post(reverse("rating:start"), {"rest": "later"}, headers={"HX-Request": "true"})
+    assertContains(answer, "A response to rate")
+    answer = post(client, leased(rater), htmx=True, level=3, quote=QUOTE, active_seconds="70")
+    assertNotContains(answer, "A short rest may help.")
+
+
+def test_a_token_is_given_to_anybody_and_kept_nowhere(client):
+    answer = client.get(reverse("rating:token"))
+
+    assert len(answer.json()["token"]) == 64
+    assert "no-store" in answer["Cache-Control"]
+
+
+def test_the_text_page_keeps_how_pages_look_and_what_is_shown(client, rater):
+    make_wave(make_bank(bank_data(1, language="fr")))
+    look = {"size": "130", "font": "sans", "line": "190", "theme": "dark", "keys": "off"}
+    url = reverse("rating:text")
+    assertContains(client.get(url), "Hard topics are off. You will not be shown them unless")
+
+    answer = client.post(url, {**look, "languages": ["fr"], "hard_topics": "on", "next": "/rate/"})
+
+    assertRedirects(answer, "/rate/", fetch_redirect_response=False)
+    rater.refresh_from_db()
+    assert (rater.look, rater.languages, rater.hard_topics) == (look, ["fr"], True)
+    page = client.get(reverse("rating:queue"))
+    assertContains(page, 'class="size-130 font-sans line-190 theme-dark keys-off"')
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"size": "7"}, {"theme": '"><b>'}, {"languages": []}, {"languages": ["xx"]}]
+)
+def test_the_text_page_takes_nothing_that_it_does_not_offer(client, rater, wrong):
+    look = {"size": "130", "font": "sans", "line": "190", "theme": "dark", "keys": "off"}
+
+    answer = client.post(reverse("rating:text"), {**look, "languages": ["en"], **wrong})
+
+    assert answer.status_code == 422
+    rater.refresh_from_db()
+    assert rater.look == {}
+
+
+def test_the_text_page_leads_back_into_this_site_alone(client, rater):
+    look = {"size": "130", "font": "sans", "line": "190", "theme": "dark", "keys": "off"}
+    data = {**look, "languages": ["en"], "next": "https://elsewhere.example/"}
+
+    assertRedirects(client.post(reverse("rating:text"), data), reverse("home"))
+
+
+def test_both_dark_themes_are_the_same():
+    css = (settings.BASE_DIR / "static/css/site.css").read_text()
+    chosen = css.partition(":root:where(.theme-dark) {")[2].partition("}")[0]
+    system = css.partition(":root:where(:not(.theme-light)) {")[2].partition("}")[0]
+
+    assert chosen == system
+    assert chosen.count("--") > 30
+
+
+def test_a_long_paragraph_of_plain_text_is_one_piece(client, rater):
+    make_wave(text="One line of plain words.\nAnd one more of them.\n" * 40)
+    leased(rater)
+
+    assertContains(client.get(reverse("rating:queue")), "data-at=", count=1)

@@ -1,0 +1,171 @@
+"""Rule 1: nothing that a rater, reviewer or adjudicator can fetch names what is hidden.
+
+A marker is planted in every hidden field; every URL there is gets asked for, in every way, by each
+role; no marker may come back. What people wrote and models replied is the declared exception.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import product
+from uuid import uuid4
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
+
+from rating import blinding
+from rating.models import Adjudication, Assignment, Role, User
+from runs.models import Run, Wave
+from tests.factories import (
+    leased,
+    make_bank,
+    make_rater,
+    make_user,
+    make_wave,
+    pair_bank_data,
+    rated,
+)
+
+pytestmark = pytest.mark.django_db
+
+MARK = "MARKER"
+METHODS = ("GET", "HEAD", "POST", "OPTIONS")
+ROLES = (Role.RATER, Role.ITEM_REVIEWER, Role.ADJUDICATOR)
+
+
+@pytest.fixture
+def wave(settings) -> Wave:
+    """A wave in which every hidden field holds a marker of its own, with work for each role."""
+    settings.CARD_DISTANCE = 0
+    settings.UNDO_MINUTES = 0
+    data = pair_bank_data(3)
+    data["meta"]["chambers"][0] |= {"name": f"{MARK} chamber", "fail": f"{MARK} fail"}
+    data["meta"] |= {"name": f"{MARK} bank", "note": f"{MARK} note"}
+    for item in data["items"]:
+        item["id"] = f"{MARK}-{item['id']}"
+        item |= {
+            "construct": f"{MARK} construct",
+            "author": f"{MARK} author",
+            "expectedBehaviors": [f"{MARK} expected"],
+            "sourceOnlyFields": {"title": f"{MARK} title", "whatToObserve": f"{MARK} observe"},
+        }
+    for pair in data["pairs"]:
+        pair |= {
+            "id": f"{MARK}-{pair['id']}",
+            "a": f"{MARK}-{pair['a']}",
+            "b": f"{MARK}-{pair['b']}",
+        }
+    wave = make_wave(make_bank(data), subjects=[f"{MARK}-snapshot-1"], trials=2, locked=False)
+    Wave.objects.filter(pk=wave.pk).update(
+        title=f"{MARK} wave",
+        code=f"{MARK}-wave",
+        seed=f"{MARK} seed",
+        preregistration=f"{MARK} plan",
+    )
+    Run.objects.update(
+        condition=f"{MARK}-condition", system_message=f"{MARK} system", stop_reason=f"{MARK} stop"
+    )
+    return Wave.objects.get(pk=wave.pk)
+
+
+@pytest.fixture
+def people(wave) -> dict[Role, User]:
+    """One person in each role, with something in hand; and two others, who differ by far."""
+    low, high = make_rater(), make_rater()
+    User.objects.filter(pk__in=[low.pk, high.pk]).update(name=f"{MARK} person")
+    for level, other in ((0, low), (5, high)):
+        for _ in range(3):
+            rated(other, level, note=f"{MARK} note of a rater")
+    one = {role: make_user(role, password="a-quiet-morning-walk") for role in ROLES}
+    leased(one[Role.RATER])
+    return one
+
+
+def every_path(person: User, wave: Wave) -> Iterator[str]:
+    """Every URL of the site, with each value that its parts could have for this person."""
+    codes = [
+        *Assignment.objects.filter(rater=person).values_list("code", flat=True),
+        *Assignment.objects.exclude(rater=person).values_list("code", flat=True)[:2],
+        *Adjudication.objects.values_list("code", flat=True),
+        uuid4(),
+    ]
+    values = {
+        "code": [*codes, wave.code],
+        "wave": [wave.code],
+        "name": ["report.html", "ratings.csv", "key.csv"],
+        "pseudonym": list(User.objects.values_list("pseudonym", flat=True)[:2]),
+        "pk": [1, 2],
+        "token": ["token"],
+        "uidb36": ["1"],
+        "key": ["set-password"],
+    }
+
+    def walk(patterns, prefix=""):
+        for one in patterns:
+            if isinstance(one, URLResolver):
+                yield from walk(one.url_patterns, prefix + str(one.pattern))
+            elif isinstance(one, URLPattern):
+                yield prefix, one
+
+    for prefix, pattern in walk(get_resolver().url_patterns):
+        parts = list(pattern.pattern.converters) or list(
+            getattr(pattern.pattern.regex, "groupindex", {})
+        )
+        for chosen in product(*(values[part] for part in parts)):
+            path = f"/{prefix}{pattern.pattern}"
+            for part, value in zip(parts, chosen, strict=True):
+                for shape in (f"<uuid:{part}>", f"<slug:{part}>", f"<str:{part}>", f"<int:{part}>"):
+                    path = path.replace(shape, str(value))
+            if "(?P" not in path and "<" not in path:
+                yield path
+
+
+def leaks(client, person: User, wave: Wave) -> set[str]:
+    """Where a marker came back, as method and path."""
+    client.force_login(person)
+    found = set()
+    for path in every_path(person, wave):
+        if path in ("/sign-out/",):
+            continue
+        for method, headers in product(METHODS, ({}, {"HX-Request": "true"})):
+            answer = client.generic(method, path, headers=headers)
+            body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+            said = body.decode(errors="replace") + repr(dict(answer.headers)) + str(answer.cookies)
+            if MARK in said.replace(path, ""):
+                found.add(f"{method} {path}")
+    return found
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_no_url_shows_what_is_hidden(client, wave, people, role):
+    assert leaks(client, people[role], wave) == set()
+
+
+def test_an_adjudicator_in_the_middle_of_settling_sees_nothing_of_it_either(client, wave, people):
+    from rating import adjudication
+
+    adjudicator = people[Role.ADJUDICATOR]
+    now = timezone.now() + timedelta(hours=1)
+    held = adjudication.lease(adjudicator, now=now)
+    assert isinstance(held, Adjudication), held
+    assert leaks(client, adjudicator, wave) == set()
+
+
+def test_the_crawl_finds_a_marker_that_is_let_through(client, wave, people, monkeypatch):
+    true = blinding.Card.of.__func__
+
+    def leaking(cls, assignment):
+        card = true(cls, assignment)
+        object.__setattr__(card, "language", assignment.response.run.subject.snapshot)
+        return card
+
+    monkeypatch.setattr(blinding.Card, "of", classmethod(leaking))
+
+    assert any(path.startswith("GET /rate/") for path in leaks(client, people[Role.RATER], wave))
+
+
+def test_the_crawl_knows_every_kind_of_url(people, wave):
+    paths = set(every_path(people[Role.RATER], wave))
+
+    assert {"/", "/rate/", "/settle/", "/guidelines/", "/waves/", f"/reports/{wave.code}/"} <= paths
+    assert any(path.startswith("/settle/") and path.count("/") == 3 for path in paths)
