@@ -228,6 +228,28 @@ def test_axe_finds_nothing_in_the_rating_room(room, scheme, width):
     assert faults_of(page) == []
 
 
+OTHER_PAGES = (
+    "home",
+    "rating:queue",
+    "rating:guidelines",
+    "rating:pause",
+    "rating:people",
+    "rating:raters",
+    "runs:waves",
+    "account_change_password",
+    "account_logout",
+)
+
+
+def test_no_other_page_scrolls_sideways_at_320(sign_in):
+    wave = make_wave(make_bank(pair_bank_data()))
+    page = sign_in(make_user(*Role.values), viewport={"width": 320, "height": 640})
+    own = (reverse("rating:report", args=[wave.code]), reverse("runs:wave", args=[wave.code]))
+    for path in (*map(reverse, OTHER_PAGES), *own):
+        page.goto(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320, path
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_on_the_other_pages(sign_in, new_page, scheme):
     wave = make_wave(make_bank(pair_bank_data()))
@@ -236,17 +258,7 @@ def test_axe_finds_nothing_on_the_other_pages(sign_in, new_page, scheme):
         page.goto(path)
         assert faults_of(page) == [], path
     page = sign_in(make_user(*Role.values), color_scheme=scheme)
-    for path in (
-        reverse("home"),
-        reverse("rating:queue"),
-        reverse("rating:guidelines"),
-        reverse("rating:pause"),
-        reverse("rating:people"),
-        reverse("rating:report", args=[wave.code]),
-        reverse("runs:waves"),
-        reverse("runs:wave", args=[wave.code]),
-        reverse("account_change_password"),
-        reverse("account_logout"),
-    ):
+    own = (reverse("rating:report", args=[wave.code]), reverse("runs:wave", args=[wave.code]))
+    for path in (*map(reverse, OTHER_PAGES), *own):
         page.goto(path)
         assert faults_of(page) == [], path
