@@ -15,6 +15,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from rating.blinding import Card
+from rating.clock import midnight
 from rating.disputes import triggers
 from rating.models import (
     Adjudication,
@@ -445,7 +446,7 @@ def _lease(adjudicator: User, now: datetime, topic: str) -> Found:
 
 def _opened_today(adjudicator: User, now: datetime) -> int:
     """How many responses about something hard this person opened today, to rate or to settle."""
-    day = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
+    day = midnight(now)
     rated = Assignment.objects.filter(rater=adjudicator, leased_at__gte=day)
     settled = Adjudication.objects.filter(adjudicator=adjudicator, own_at__gte=day)
     return (

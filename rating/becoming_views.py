@@ -17,10 +17,10 @@ from rating.blinding import AnchorText, Card
 from rating.layout import place_of
 from rating.marks import MarkedBlock, marked
 from rating.models import Assignment, Kind, Qualification, Rating, Role, Seed, Use, User
-from rating.people import role_required
 from rating.queue import NoWork
 from rating.quotes import Span
 from rating.standing import BLOCK, standing_of
+from runs.access import role_required
 from runs.models import Instrument
 
 # From one level to the next in a picture, which is as high.

@@ -16,8 +16,8 @@ from rating.blinding import Card
 from rating.layout import place_of
 from rating.marks import marked
 from rating.models import Assignment, Norming, Rating, Role, Seed, Use, User
-from rating.people import role_required
 from rating.quotes import Span
+from runs.access import role_required
 from runs.models import Wave
 
 MOST = 500

@@ -1,7 +1,6 @@
-"""How somebody joins, by an invitation and in no other way, and what each role may open."""
+"""How somebody joins, by an invitation and in no other way."""
 
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
@@ -9,7 +8,7 @@ from django.conf import settings
 from django.contrib.auth.models import Group
 from django.core import signing
 from django.db import DEFAULT_DB_ALIAS, transaction
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
@@ -27,21 +26,6 @@ class InvitationOnlyAdapter(DefaultAccountAdapter):  # type: ignore[misc]
 
 class InvitationEnded(ValueError):
     """A link that opens no account, with the sentence to show."""
-
-
-def role_required(*roles: Role) -> Callable[..., Callable[..., HttpResponse]]:
-    """Let people in these roles through; for all others there is no such page."""
-
-    def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-        @wraps(view)
-        def checked(request: Any, *args: Any, **kwargs: Any) -> HttpResponse:
-            if request.user.roles.isdisjoint(roles):
-                raise Http404
-            return view(request, *args, **kwargs)
-
-        return checked
-
-    return decorate
 
 
 def create_roles(using: str = DEFAULT_DB_ALIAS, **_: Any) -> None:

@@ -10,7 +10,8 @@ from django.views.decorators.cache import never_cache
 
 from rating.forms import InviteForm, JoinForm
 from rating.models import Invitation, Role, User
-from rating.people import InvitationEnded, invitation_of, invite, join, link_to, role_required
+from rating.people import InvitationEnded, invitation_of, invite, join, link_to
+from runs.access import role_required
 
 
 @role_required(Role.ADMIN)

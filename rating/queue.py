@@ -16,10 +16,10 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import connection, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
-from django.utils import timezone
 
 from rating import standing
 from rating.choice import Candidate, Had, Limits, Seen, ranked
+from rating.clock import midnight
 from rating.dealing import Deal, Rates, deal, pick
 from rating.models import (
     Assignment,
@@ -530,7 +530,7 @@ def _over_the_day(rater: User, now: datetime) -> NoWork | None:
     most = settings.RATINGS_A_DAY
     if not most:
         return None
-    day = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
+    day = midnight(now)
     if Rating.objects.filter(rater=rater, rated_at__gte=day).count() < most:
         return None
     return NoWork(
@@ -540,7 +540,7 @@ def _over_the_day(rater: User, now: datetime) -> NoWork | None:
 
 
 def _opened_today(rater: User, now: datetime) -> int:
-    day = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
+    day = midnight(now)
     return (
         Assignment.objects.filter(rater=rater, leased_at__gte=day).exclude(slot__topic="").count()
     )

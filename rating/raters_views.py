@@ -9,8 +9,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from rating import queue
 from rating.models import Role, User
-from rating.people import role_required
 from rating.raters import links_of, rater_lines
+from runs.access import role_required
 from runs.models import Wave
 
 

@@ -5,8 +5,8 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from rating.models import Exposure, Role, Saw, User
-from rating.people import role_required
 from rating.wave_report import FILES, file_of, wave_report
+from runs.access import role_required
 from runs.models import Wave
 
 TYPES = {"html": "text/html", "json": "application/json", "csv": "text/csv"}

@@ -17,9 +17,9 @@ from rating.blinding import AnchorText, Card
 from rating.layout import place_of
 from rating.marks import marked
 from rating.models import Adjudication, Rating, Role, User
-from rating.people import role_required
 from rating.queue import Announced, NoWork, Paused
 from rating.quotes import Span
+from runs.access import role_required
 
 SHOWS = ("both", "1", "2")
 LONGEST_REASON = 5_000

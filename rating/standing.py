@@ -14,8 +14,8 @@ from typing import TypeVar
 import numpy as np
 from django.conf import settings
 from django.db.models import F, Max, OuterRef, Subquery, Sum
-from django.utils import timezone
 
+from rating.clock import midnight
 from rating.models import Kind, Pause, Rating, User
 
 T = TypeVar("T")
@@ -210,7 +210,7 @@ def missed(rater: User, now: datetime) -> str:
 
 def standing_of(rater: User, *, now: datetime) -> Standing:
     """A rater's own figures, up to yesterday."""
-    today = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
+    today = midnight(now)
     readings = in_blocks(readings_of(rater, before=today))
     given = (
         Rating.objects.standing()

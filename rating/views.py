@@ -23,6 +23,7 @@ from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 from rating import adjudication
 from rating import queue as rooms
 from rating.blinding import Card
+from rating.clock import midnight
 from rating.forms import (
     LOOK,
     SEALED,
@@ -36,8 +37,8 @@ from rating.forms import (
     version_of,
 )
 from rating.models import Assignment, Kind, Outcome, Rating, Role, SkipReason, User
-from rating.people import role_required
 from rating.progress import waves_for_home
+from runs.access import role_required
 from runs.models import Item, Response
 
 ALREADY = "You rated this response at {time}. Nothing was stored twice."
@@ -464,7 +465,7 @@ def _show(request: RaterRequest, context: dict[str, Any], *, status: int = 200) 
 
 
 def _own_day(rater: User) -> dict[str, Any]:
-    today = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    today = midnight(timezone.now())
     held = rooms.current(rater)
     draft = getattr(held, "draft", None)
     rated = Rating.objects.standing().filter(rater=rater, rated_at__gte=today)

@@ -1,21 +1,25 @@
-"""Who may see the pages of this app."""
+"""Who may see a page: the people of certain groups. For all others there is no such page."""
 
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
-
-MAINTAINER = "maintainer"
+from django.http import Http404, HttpResponse
 
 
-def maintainer_required(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A page for maintainers. For anyone else there is no such page."""
+def role_required(*roles: str) -> Callable[..., Callable[..., HttpResponse]]:
+    """Let people in these roles through; anybody else gets a 404."""
 
-    @wraps(view)
-    def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if not request.user.groups.filter(name=MAINTAINER).exists():
-            raise Http404
-        return view(request, *args, **kwargs)
+    def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+        @wraps(view)
+        def checked(request: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+            if request.user.roles.isdisjoint(roles):
+                raise Http404
+            return view(request, *args, **kwargs)
 
-    return checked
+        return checked
+
+    return decorate
+
+
+maintainer_required = role_required("maintainer")

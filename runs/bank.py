@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from runs.canonical import digest
+from runs.canonical import NOT_TEXT, digest
 from runs.taxonomy import DIMENSIONS
 
 LARGEST_FILE = 20_000_000
@@ -52,7 +52,6 @@ LONGEST = {
 
 SPAN = re.compile(r"\[[^\[\]]*\]|\{\{.*?\}\}|<[A-Z][A-Z0-9 _-]*>", re.DOTALL)
 QUOTED = re.compile(r"\"[^\"]+\"|“[^”]+”|‘[^’]+’|(?<!\w)'[^']+'(?!\w)")
-NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True)

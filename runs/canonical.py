@@ -2,7 +2,11 @@
 
 import hashlib
 import json
+import re
 from typing import Any
+
+# What a JSON string may hold and no text does: a NUL, and half a character.
+NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
 
 
 def digest(value: Any) -> str:

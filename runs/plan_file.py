@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from runs.canonical import NOT_TEXT
+
 LARGEST_FILE = 1_000_000
 KINDS = ("local", "pilot", "official")
 PROVIDERS = ("openai", "demo", "import")
 SLUG = re.compile(r"[A-Za-z0-9_-]{1,50}")
-NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
 MOST_TRIALS = 100
 MOST_TOKENS = 1_000_000
 

@@ -1,12 +1,12 @@
 """What came back for one trial. What a provider sends is hostile until it has been read here."""
 
 import json
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from runs.canonical import NOT_TEXT
+
 LARGEST_REPLY = 1_000_000
-NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
 COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
-from runs.bank import NOT_TEXT
+from runs.canonical import NOT_TEXT
 from runs.models import (
     Bank,
     Item,
