@@ -16,6 +16,9 @@ from dataclasses import dataclass, field
 
 from runs.canonical import draw
 
+# How many partners a first look takes in, and any further one.
+FEW, MANY = 4, 32
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -25,12 +28,12 @@ class Candidate:
     response: int
     item: int
     pair: int | None
-    urgency: int
     draw: int
     wave: int = 0
     subject: int = 0
     arm: int = 0
     partner: int | None = None
+    topic: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,38 @@ class Had:
     raters: Mapping[int, int] = field(default_factory=dict)
 
 
+def looks(
+    groups: Iterable[tuple[int, int | None]], had: Had, *, limits: Limits, rater: str
+) -> list[list[tuple[int, int | None]]]:
+    """Where to look for candidates, one after the other, until something is found.
+
+    Parameters
+    ----------
+    groups
+        Wave and partner (None: nobody yet) of the open slots there are.
+
+    Returns
+    -------
+    list
+        First the half-rated ones of the few partners met least, then those of all others whom the
+        rater may still meet, then those that nobody has rated.
+    """
+    half: list[tuple[int, int, bytes, int]] = []
+    fresh: list[tuple[int, int | None]] = []
+    for wave, partner in groups:
+        if partner is None:
+            fresh.append((wave, None))
+        elif not met_too_often(wave, partner, had, limits):
+            met = had.partners.get(wave, {}).get(partner, 0)
+            half.append((met, wave, draw(f"{wave} {partner}", rater), partner))
+    least_met: list[tuple[int, int | None]] = [
+        (wave, partner) for _, wave, _, partner in sorted(half, key=lambda one: (one[0], one[2]))
+    ]
+    rest = least_met[FEW:]
+    further = [rest[at : at + MANY] for at in range(0, len(rest), MANY)]
+    return [look for look in (least_met[:FEW], *further, fresh) if look]
+
+
 def ranked(
     candidates: Sequence[Candidate],
     recent: Sequence[Seen],
@@ -95,10 +130,10 @@ def ranked(
         (
             c
             for c in far_enough(candidates, recent, limits.distance)
-            if even_enough(c, had, limits) and not met_too_often(c, had, limits)
+            if even_enough(c, had, limits) and not met_too_often(c.wave, c.partner, had, limits)
         ),
         key=lambda c: (
-            c.urgency,
+            c.partner is None,
             had.partners.get(c.wave, {}).get(c.partner, 0) if c.partner is not None else 0,
             had.subjects.get(c.wave, {}).get(c.subject, 0),
             had.arms.get(c.wave, {}).get(c.arm, 0) if c.arm else 0,
@@ -127,24 +162,29 @@ def far_enough(
 
 def even_enough(candidate: Candidate, had: Had, limits: Limits) -> bool:
     """Whether one more of its subject, and of its arm, stays within the cap."""
-    subjects = had.subjects.get(candidate.wave, {})
     arms = had.arms.get(candidate.wave, {}) if candidate.arm else {}
-    return all(
-        counts.get(which, 0) + 1 - min(counts.values(), default=0) <= limits.uneven
-        for counts, which in ((subjects, candidate.subject), (arms, candidate.arm))
-        if len(counts) > 1
+    return candidate.subject not in full(had.subjects.get(candidate.wave, {}), limits) and (
+        candidate.arm not in full(arms, limits)
     )
 
 
-def met_too_often(candidate: Candidate, had: Had, limits: Limits) -> bool:
-    """Whether its other rater has shared too much of the rater's work already."""
-    if candidate.partner is None or had.raters.get(candidate.wave, 0) < 3:
+def full(counts: Mapping[int, int], limits: Limits) -> list[int]:
+    """What the rater has had so much of that one more would go beyond the cap."""
+    least = min(counts.values(), default=0)
+    return [
+        which for which, n in counts.items() if n + 1 - least > limits.uneven and len(counts) > 1
+    ]
+
+
+def met_too_often(wave: int, partner: int | None, had: Had, limits: Limits) -> bool:
+    """Whether somebody has shared too much of the rater's work in a wave already."""
+    if partner is None or had.raters.get(wave, 0) < 3:
         return False
-    shared = had.partners.get(candidate.wave, {})
+    shared = had.partners.get(wave, {})
     # Of few others, each must share much: no cap below twice an even share can be kept.
-    share = max(limits.partner_share, 2 / (had.raters[candidate.wave] - 1))
+    share = max(limits.partner_share, 2 / (had.raters[wave] - 1))
     allowed = max(limits.partner_floor, share * sum(shared.values()))
-    return shared.get(candidate.partner, 0) + 1 > allowed
+    return shared.get(partner, 0) + 1 > allowed
 
 
 def linked(pairs: Iterable[tuple[int, int]], raters: Iterable[int]) -> list[set[int]]:

@@ -112,14 +112,13 @@ class SlotState(models.TextChoices):
 class Slot(models.Model):
     """One of the two ratings a response needs.
 
-    ``urgency`` is 0, and ``partner`` who gave the other rating, once the response is half rated.
+    ``partner`` is who gave the other rating, once the response is half rated.
     The columns from ``wave`` on never change: they repeat what the queue would have to join for.
     """
 
     response = models.ForeignKey(Response, models.PROTECT, related_name="slots")
     number = models.PositiveSmallIntegerField()
     state = models.CharField(max_length=5, choices=SlotState, default=SlotState.OPEN)
-    urgency = models.PositiveSmallIntegerField(default=1)
     draw = models.BigIntegerField()
     partner = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
     wave = models.ForeignKey(Wave, models.PROTECT, related_name="+")
@@ -144,8 +143,9 @@ class Slot(models.Model):
             ),
         ]
         indexes = [
+            # A look leaps from wave to wave and from partner to partner, then reads the first few.
             models.Index(
-                fields=["urgency", "draw"],
+                fields=["wave", "partner", "draw"],
                 condition=Q(state=SlotState.OPEN),
                 name="rating_slot_open",
             ),
@@ -248,6 +248,12 @@ class Assignment(models.Model):
                 fields=["expires_at"],
                 condition=Q(ended_at=None),
                 name="rating_assignment_live",
+            ),
+            # Serves "the card in hand", whatever the number of past ones.
+            models.Index(
+                fields=["rater", "leased_at"],
+                condition=Q(outcome__in=["", Outcome.EXPIRED]),
+                name="rating_assignment_in_hand",
             ),
         ]
 

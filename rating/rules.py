@@ -57,7 +57,7 @@ GUARDS = [
     no_change(
         Slot,
         "What a slot is of never changes.",
-        but=("state", "urgency", "partner"),
+        but=("state", "partner"),
     ),
     no_change(
         Rating,

@@ -93,7 +93,7 @@ def nominate(wave: Wave, number: int, by: User, *, now: datetime) -> int:
         Norming.objects.bulk_create(
             Norming(response_id=response, nominated_by=by, nominated_at=now) for response in chosen
         )
-        queue._log(EventKind.NOMINATE, by.pk, wave=wave.code, responses=len(chosen))
+        queue.log(EventKind.NOMINATE, by.pk, wave=wave.code, responses=len(chosen))
         return len(chosen)
 
 
@@ -105,7 +105,7 @@ def voting() -> QuerySet[Norming]:
 def next_vote(senior: User, *, now: datetime) -> Found:
     """The next card a senior votes on: one with a vote already comes first."""
     with writing():
-        queue._lock(senior.pk)
+        queue.lock(senior.pk)
         return _next_vote(senior, now)
 
 
@@ -144,7 +144,7 @@ def _fit_for(rows: QuerySet[Norming], person: User) -> QuerySet[Norming]:
     had = Assignment.objects.filter(rater=person, response=OuterRef("response")).exclude(
         Q(outcome__in=queue.RAN_OUT) | Q(skip_reason=SkipReason.LATER)
     )
-    fit = queue._may_have(person).filter(language__in=person.languages)
+    fit = queue.may_have(person).filter(language__in=person.languages)
     return rows.filter(~Exists(had), response__in=fit.values("response"))
 
 
@@ -183,7 +183,7 @@ def may_settle(norming: Norming, person: User) -> bool:
 def look(norming: Norming, person: User, *, now: datetime) -> None:
     """Keep that somebody has seen the votes: it stands as a card of theirs that they gave back."""
     with writing():
-        queue._lock(person.pk)
+        queue.lock(person.pk)
         seen = Assignment.objects.filter(rater=person, response=norming.response_id)
         if not seen.exists():
             Assignment.objects.create(
@@ -195,7 +195,7 @@ def look(norming: Norming, person: User, *, now: datetime) -> None:
                 ended_at=now,
                 outcome=Outcome.RELEASED,
             )
-            queue._log(EventKind.LOOK, person.pk, norming=norming.code)
+            queue.log(EventKind.LOOK, person.pk, norming=norming.code)
 
 
 def settle(
@@ -231,7 +231,7 @@ def settle(
             settled_by=by,
             agreed_at=now,
         )
-        queue._log(EventKind.AGREE, by.pk, norming=found.code, use=use)
+        queue.log(EventKind.AGREE, by.pk, norming=found.code, use=use)
         return seed
 
 
@@ -239,14 +239,14 @@ def leave_out(norming: Norming, by: User, *, now: datetime) -> None:
     """Agree on nothing here. The response stays set aside."""
     with writing():
         if voting().filter(pk=norming.pk).update(left_out_at=now):
-            queue._log(EventKind.AGREE, by.pk, norming=norming.code, use="left out")
+            queue.log(EventKind.AGREE, by.pk, norming=norming.code, use="left out")
 
 
 def retire(seed: Seed, by: User, *, now: datetime) -> None:
     """Give it to nobody from now on. What was rated against it stays."""
     with writing():
         if Seed.objects.filter(pk=seed.pk, retired_at=None).update(retired_at=now):
-            queue._log(EventKind.AGREE, by.pk, seed=seed.pk, use="retired")
+            queue.log(EventKind.AGREE, by.pk, seed=seed.pk, use="retired")
 
 
 # Practice
@@ -288,7 +288,7 @@ def practised(rater: User, instrument: str) -> dict[int, int]:
 def next_practice(rater: User, instrument: str, *, now: datetime) -> Assignment | NoWork:
     """The practice response that the rater has had least often."""
     with writing():
-        queue._lock(rater.pk)
+        queue.lock(rater.pk)
         if held := _held(rater, Kind.PRACTICE, instrument):
             return held
         seeds, often = practice_of(rater, instrument), practised(rater, instrument)
@@ -367,7 +367,7 @@ def attempt_ratings(
 def next_qualifying(rater: User, instrument: str, *, now: datetime) -> Assignment | NoWork:
     """The next card of an attempt, or why there is none."""
     with writing():
-        queue._lock(rater.pk)
+        queue.lock(rater.pk)
         return _next_qualifying(rater, instrument, now)
 
 
@@ -427,7 +427,7 @@ def decide(rater: User, instrument: str, *, now: datetime) -> Qualification | No
         passed=counts.meet(rule),
         decided_at=now,
     )
-    queue._log(EventKind.QUALIFY, rater.pk, instrument=instrument, passed=decided.passed)
+    queue.log(EventKind.QUALIFY, rater.pk, instrument=instrument, passed=decided.passed)
     return decided
 
 

@@ -9,9 +9,16 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse, QueryDict
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseRedirect,
+    JsonResponse,
+    QueryDict,
+)
 from django.middleware.csrf import get_token
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -39,7 +46,7 @@ from rating.forms import (
 from rating.models import Assignment, Kind, Outcome, Rating, Role, SkipReason, User
 from rating.progress import waves_for_home
 from runs.access import role_required
-from runs.models import Item, Response
+from runs.models import Item
 
 ALREADY = "You rated this response at {time}. Nothing was stored twice."
 SAVED = "Rating saved at {time}. You can undo it until {until}."
@@ -297,9 +304,9 @@ def _unseal(request: RaterRequest) -> None:
 
 def _own(request: RaterRequest, code: UUID) -> Assignment:
     """A row of somebody else is not there."""
-    mine = Assignment.objects.filter(rater=request.user)
-    found = get_object_or_404(mine.select_related("response__item", "slot", "draft"), code=code)
-    found.rater = request.user
+    found = rooms.own_card(request.user, code)
+    if found is None:
+        raise Http404
     return found
 
 
@@ -424,15 +431,10 @@ def _moved_on(request: RaterRequest, said: str) -> HttpResponse:
 
 
 def _show_card(request: RaterRequest, assignment: Assignment, **context: Any) -> HttpResponse:
-    """A card, with what was put down on it. Nothing that is at hand is fetched again."""
+    """A card, with what was put down on it."""
     now = timezone.now()
     notice = None
-    fields = Assignment._meta
-    if not fields.get_field("response").is_cached(assignment):  # leased a moment ago
-        assignment.response = Response.objects.select_related("item").get(pk=assignment.response_id)
-        draft = None
-    else:
-        draft = getattr(assignment, "draft", None)
+    draft = getattr(assignment, "draft", None)
     if assignment.expires_at < now or assignment.ended_at is not None:
         notice = None if rooms.renew(assignment, now=now) else HOLD_ENDED
     card = Card.of(assignment)

@@ -9,6 +9,8 @@ from django.conf import settings
 from django.core.cache import cache
 from django.test import TransactionTestCase
 
+from rating.queue.cards import item_at_hand
+from rating.queue.reach import _asks_for
 from runs.guards import lifted
 from tests.chromium import CHROMIUM
 
@@ -59,6 +61,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture(autouse=True)
 def _an_empty_cache() -> None:
     cache.clear()
+    item_at_hand.cache_clear()
+    _asks_for.cache_clear()
 
 
 @pytest.fixture(autouse=True, scope="session")

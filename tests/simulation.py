@@ -2,9 +2,19 @@
 
 import random
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from rating.choice import Candidate, Had, Limits, Seen, linked, ranked
+from rating.choice import (
+    Candidate,
+    Had,
+    Limits,
+    Seen,
+    even_enough,
+    far_enough,
+    linked,
+    looks,
+    ranked,
+)
 from rating.dealing import Deal, Rates, deal, pick
 
 WINDOW = 64
@@ -57,7 +67,6 @@ def play(
                             response=response,
                             item=pair * 2 + arm,
                             pair=pair,
-                            urgency=1,
                             draw=chance.getrandbits(60),
                             subject=subject,
                             arm=arm,
@@ -68,7 +77,6 @@ def play(
             response=-n,
             item=n % pairs * 2 + 1 + n // pairs % 2,
             pair=n % pairs,
-            urgency=0,
             draw=0,
         )
         for n in range(1, pool + 1)
@@ -87,21 +95,12 @@ def play(
     waiting = set(orders)
     while waiting:
         rater = chance.choice(sorted(waiting))
-        opened = sorted(
-            (c for c in slots.values() if c.response not in had[rater]),
-            key=lambda c: (c.urgency, c.draw),
-        )
-        found = ranked(
-            opened[:WINDOW],
+        found = _offered(
+            [c for c in slots.values() if c.response not in had[rater]],
             [Seen(c.item, c.pair) for c in reversed(orders[rater][-limits.distance :])],
-            Had(
-                {0: by_subject[rater]},
-                {0: by_arm[rater]},
-                {0: partners[rater]},
-                {0: raters},
-            ),
-            limits=limits,
-            rater=f"r-{rater}",
+            Had({0: by_subject[rater]}, {0: by_arm[rater]}, {0: partners[rater]}, {0: raters}),
+            limits,
+            f"r-{rater}",
         )
         if not found:
             waiting.discard(rater)
@@ -134,7 +133,7 @@ def play(
         for sibling in siblings[card.response]:
             if sibling in slots:
                 other = slots[sibling]
-                slots[sibling] = Candidate(**{**other.__dict__, "urgency": 0, "partner": rater})
+                slots[sibling] = replace(other, partner=rater)
     return Study(
         orders=orders,
         left=len(slots),
@@ -148,3 +147,18 @@ def play(
             for shared in partners.values()
         ),
     )
+
+
+def _offered(
+    opened: list[Candidate], near: list[Seen], had: Had, limits: Limits, rater: str
+) -> list[Candidate]:
+    """What the queue would offer: look after look, as much of each group as a look takes in."""
+    for groups in looks({(0, c.partner) for c in opened}, had, limits=limits, rater=rater):
+        window = []
+        for _, partner in groups:
+            of_group = [c for c in opened if c.partner == partner and even_enough(c, had, limits)]
+            of_group = sorted(far_enough(of_group, near, limits.distance), key=lambda c: c.draw)
+            window += of_group[: -(-WINDOW // len(groups))]
+        if found := ranked(window, near, had, limits=limits, rater=rater):
+            return found
+    return []

@@ -11,6 +11,7 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from rating import seeding
+from rating.dealing import Deal, Rates, deal
 from rating.models import Assignment, Kind, Norming, Qualification, Rating, Role, Seed, User
 from rating.queue import lease, pause, rate, rate_and_lease
 from runs.models import Wave
@@ -272,7 +273,7 @@ def card_of(client, kind: str, settings) -> tuple[Assignment, str, int]:
     settings.SEED_PERCENT = 100 if kind == Kind.SEED else 10
     rater = make_rater()
     if kind != Kind.SEED:
-        while seeding.queue.deal(rater.draws_by, 1, seeding.queue.Rates(10)).value != "counted":
+        while deal(rater.draws_by, 1, Rates(10)) is not Deal.COUNTED:
             rater = make_rater()
     client.force_login(rater)
     client.get(reverse("rating:queue"))
@@ -289,6 +290,8 @@ def card_of(client, kind: str, settings) -> tuple[Assignment, str, int]:
 def test_an_agreed_response_looks_and_costs_like_any_other(client, settings):
     make_seeds(3)
     make_wave(make_bank(bank_data(3)))
+    for kind in (Kind.COUNTED, Kind.SEED):
+        card_of(client, kind, settings)  # what is kept at hand is read once
 
     counted, one, asked = card_of(client, Kind.COUNTED, settings)
     seed, other, asked_too = card_of(client, Kind.SEED, settings)

@@ -7,7 +7,7 @@ from rating.choice import Candidate, Had, Limits, Seen, linked, ranked
 
 
 def candidate(slot: int, **changes) -> Candidate:
-    fields = {"response": slot, "item": slot, "pair": None, "urgency": 1, "draw": slot, **changes}
+    fields = {"response": slot, "item": slot, "pair": None, "draw": slot, **changes}
     return Candidate(slot=slot, **fields)
 
 
@@ -17,7 +17,7 @@ def order(candidates, recent=(), had=Had(), *, rater="r-1", **limits) -> list[in
 
 
 def test_half_rated_responses_come_first():
-    assert order([candidate(1), candidate(2), candidate(3, urgency=0)])[0] == 3
+    assert order([candidate(1), candidate(2), candidate(3, partner=9)])[0] == 3
 
 
 def test_items_with_most_cards_left_come_before_others():
@@ -45,9 +45,9 @@ def test_the_order_is_the_same_each_time_and_another_for_another_rater():
 
 def test_partners_met_least_come_first_and_then_what_the_rater_has_had_least_of():
     cards = [
-        candidate(1, urgency=0, partner=8, subject=1),
-        candidate(2, urgency=0, partner=9, subject=1),
-        candidate(3, urgency=0, partner=9, subject=2),
+        candidate(1, partner=8, subject=1),
+        candidate(2, partner=9, subject=1),
+        candidate(3, partner=9, subject=2),
     ]
     had = Had(partners={0: {8: 3, 9: 1}}, subjects={0: {1: 2, 2: 1}})
 
@@ -73,7 +73,7 @@ def test_a_single_subject_is_never_withheld():
 
 
 def test_one_partner_has_no_more_than_their_share_where_there_are_others():
-    cards = [candidate(1, urgency=0, partner=8), candidate(2)]
+    cards = [candidate(1, partner=8), candidate(2)]
     shared = Had(partners={0: {8: 10, 9: 5}}, raters={0: 9})
 
     assert order(cards, had=shared) == [2]
@@ -90,7 +90,6 @@ cards = st.builds(
     response=st.integers(1, 50),
     item=st.integers(1, 9),
     pair=st.none() | st.integers(1, 4),
-    urgency=st.sampled_from([0, 1]),
     draw=st.integers(0, 99),
 )
 
@@ -112,4 +111,4 @@ def test_nothing_near_is_offered_and_nothing_far_is_withheld(candidates, recent)
     found = ranked(candidates, recent, Had(), limits=Limits(3, 4), rater="r-1")
 
     assert sorted(found, key=hash) == sorted(far, key=hash)
-    assert [c.urgency for c in found] == sorted(c.urgency for c in found)
+    assert [c.partner is None for c in found] == sorted(c.partner is None for c in found)
