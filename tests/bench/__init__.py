@@ -1,0 +1,1 @@
+"""Figures: how fast the product is, on this machine, now. See ``__main__``."""
