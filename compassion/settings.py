@@ -215,6 +215,13 @@ SEED_EARLIER_RATINGS = env(
     "SEED_EARLIER_RATINGS",
     "Your earlier ratings stay, and somebody looks at those since the block before.",
 )
+# Of so many responses in a hundred, both raters are asked afterwards who made it; 0: nobody is.
+GUESS_PERCENT = env_int("GUESS_PERCENT", 10)
+# The names offered, on every such card alike: they say nothing about whose responses there are.
+GUESS_MAKERS = env_list(
+    "GUESS_MAKERS",
+    "Alibaba, Anthropic, DeepSeek, Google, Meta, Microsoft, Mistral, OpenAI, xAI",
+)
 REST_OFFER_MINUTES = env_int("REST_OFFER_MINUTES", 50)  # of active reading; 0: never
 SUPPORT_LINE = env("SUPPORT_LINE")
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.http import QueryDict
 
 from rating import quotes
@@ -360,6 +361,45 @@ def _seconds(value: Any) -> int | None:
 class SkipForm(forms.Form):
     reason = forms.ChoiceField(choices=SkipReason, error_messages={"required": "Choose a reason."})
     note = forms.CharField(required=False, max_length=LONGEST_NOTE)
+
+
+class GuessForm(forms.Form):
+    """Who made a response. ``maker`` is "unknown", "another" or one of the names offered."""
+
+    UNKNOWN, ANOTHER = "unknown", "another"
+
+    maker = forms.ChoiceField(
+        required=False, error_messages={"invalid_choice": "Choose one of the answers."}
+    )
+    another = forms.CharField(
+        required=False,
+        max_length=100,
+        error_messages={"max_length": "Write a name of at most 100 letters."},
+    )
+    sure = forms.ChoiceField(
+        required=False,
+        choices=Confidence,
+        error_messages={"invalid_choice": "Choose how sure you are, or leave it empty."},
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        names = [self.UNKNOWN, *settings.GUESS_MAKERS, self.ANOTHER]
+        self.fields["maker"].choices = [(name, name) for name in names]  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        """The name that was meant: ``maker`` is "" for "I don't know"."""
+        given = super().clean() or {}
+        maker, another = given.get("maker"), " ".join(given.get("another", "").split())
+        if maker == self.UNKNOWN:
+            given["maker"] = given["sure"] = ""
+        elif maker == self.ANOTHER or (another and not maker):
+            given["maker"] = another
+            if not another and "another" not in self.errors:
+                self.add_error("another", "Write the name, or choose “I don’t know”.")
+        elif not maker and not self.errors:
+            self.add_error("maker", "Choose an answer, or go on with “Not now”.")
+        return given
 
 
 class LookForm(forms.Form):

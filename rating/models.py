@@ -356,6 +356,34 @@ class Rating(models.Model):
         return f"{self.pk}"
 
 
+class Guess(models.Model):
+    """Whom a rater took to have made a response they had just rated. Asked once, never edited.
+
+    Not answered while ``answered_at`` is empty; an empty ``maker`` then means "I don't know".
+    """
+
+    rating = models.OneToOneField(Rating, models.PROTECT, related_name="guess")
+    maker = models.CharField(max_length=100, blank=True)
+    sure = models.CharField(max_length=20, choices=Confidence, blank=True)
+    asked_at = models.DateTimeField(default=timezone.now)
+    answered_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(maker="") | Q(answered_at__isnull=False),
+                name="rating_guess_maker_is_answered",
+            ),
+            models.CheckConstraint(
+                condition=Q(sure="") | Q(sure__in=Confidence.values) & ~Q(maker=""),
+                name="rating_guess_sure_of_a_maker",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"guess on {self.rating_id}"
+
+
 class Quote(models.Model):
     """Words of a response that earned a level, as code points ``start`` to ``end`` of its text."""
 

@@ -332,14 +332,14 @@ def _figure(patterns: Patterns, coefficient: Coefficient, *, seed: str, replicat
 
 def _agreement_as_json(agreement: Agreement) -> dict[str, Any]:
     return {
-        "n_ratings": _figure_as_json(Figure(agreement.n_ratings)),
-        "n_units": _figure_as_json(Figure(agreement.n_units)),
-        "n_pairable_units": _figure_as_json(Figure(agreement.n_pairable_units)),
-        "n_raters": _figure_as_json(Figure(agreement.n_raters)),
-        "percent_exact": _figure_as_json(agreement.percent_exact),
-        "percent_within_one": _figure_as_json(agreement.percent_within_one),
-        "alpha_ordinal": _figure_as_json(agreement.alpha_ordinal),
-        "coverage": _figure_as_json(agreement.coverage),
+        "n_ratings": figure_as_json(Figure(agreement.n_ratings)),
+        "n_units": figure_as_json(Figure(agreement.n_units)),
+        "n_pairable_units": figure_as_json(Figure(agreement.n_pairable_units)),
+        "n_raters": figure_as_json(Figure(agreement.n_raters)),
+        "percent_exact": figure_as_json(agreement.percent_exact),
+        "percent_within_one": figure_as_json(agreement.percent_within_one),
+        "alpha_ordinal": figure_as_json(agreement.alpha_ordinal),
+        "coverage": figure_as_json(agreement.coverage),
         "sufficient": agreement.sufficient,
         "unused_levels": list(agreement.unused_levels),
         "level_counts": [
@@ -348,7 +348,7 @@ def _agreement_as_json(agreement: Agreement) -> dict[str, Any]:
     }
 
 
-def _figure_as_json(figure: Figure) -> dict[str, float | str | None]:
+def figure_as_json(figure: Figure) -> dict[str, float | str | None]:
     return {
         "value": figure.value,
         "low": figure.low,

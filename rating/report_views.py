@@ -28,6 +28,7 @@ def show(request: HttpRequest, wave: str) -> HttpResponse:
             "chart": made.chart,
             "chart_narrow": made.chart_narrow,
             "facts": made.facts,
+            "blinding": made.blinding,
             "made_at": made.made_at,
             "files": FILES,
         },

@@ -4,6 +4,7 @@ from rating.models import (
     Adjudication,
     Event,
     Exposure,
+    Guess,
     Norming,
     Qualification,
     Quote,
@@ -51,6 +52,14 @@ OTHER_SUCCESSOR = (
     " WHERE g.id = NEW.superseded_by_id AND g.id <> NEW.id"
     " AND g.response_id = NEW.response_id AND g.rater_id = NEW.rater_id"
     " AND g.slot IS NOT DISTINCT FROM NEW.slot)"
+)
+NOT_IN_THE_QUEUE = (
+    "NOT EXISTS (SELECT 1 FROM rating_rating g WHERE g.id = NEW.rating_id"
+    " AND g.kind IN ('counted', 'surplus', 'seed', 'repeat'))"
+)
+ASKED_BEFORE = (
+    "EXISTS (SELECT 1 FROM rating_guess s JOIN rating_rating g ON g.id = s.rating_id"
+    " JOIN rating_rating h ON h.assignment_id = g.assignment_id WHERE h.id = NEW.rating_id)"
 )
 
 GUARDS = [
@@ -123,6 +132,28 @@ GUARDS = [
         PAST_THE_END,
         "A quote lies inside the text of the response.",
         "AFTER",
+    ),
+    no_change(Guess, "What was guessed stays.", but=("maker", "sure", "answered_at")),
+    no_change(
+        Guess,
+        "A guess is answered once.",
+        when="OLD.answered_at IS NOT NULL",
+        name="answered_once",
+    ),
+    no_delete(Guess, "What was guessed stays."),
+    Guard(
+        "rating_guess_in_the_queue",
+        "rating_guess",
+        "INSERT",
+        NOT_IN_THE_QUEUE,
+        "A guess is asked for after a rating in the queue alone.",
+    ),
+    Guard(
+        "rating_guess_asked_once",
+        "rating_guess",
+        "INSERT",
+        ASKED_BEFORE,
+        "A guess is asked for once about each card.",
     ),
     no_change(Exposure, "What somebody has seen stays on record."),
     no_delete(Exposure, "What somebody has seen stays on record."),

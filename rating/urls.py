@@ -20,6 +20,7 @@ urlpatterns = [
     path("rate/<uuid:code>/skip/", views.skip, name="skip"),
     path("rate/<uuid:code>/keep/", views.keep, name="keep"),
     path("rate/<uuid:code>/undo/", views.undo, name="undo"),
+    path("rate/<uuid:code>/guess/", views.guess, name="guess"),
     path("token/", views.token, name="token"),
     path("text/", views.text, name="text"),
     path("break/", views.pause, name="pause"),

@@ -18,7 +18,7 @@ from django.http import (
     QueryDict,
 )
 from django.middleware.csrf import get_token
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -27,7 +27,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 
-from rating import adjudication
+from rating import adjudication, guessing
 from rating import queue as rooms
 from rating.blinding import Card
 from rating.clock import midnight
@@ -35,6 +35,7 @@ from rating.forms import (
     LOOK,
     SEALED,
     Entry,
+    GuessForm,
     LookForm,
     SkipForm,
     WorkForm,
@@ -43,7 +44,17 @@ from rating.forms import (
     span_named,
     version_of,
 )
-from rating.models import Assignment, Kind, Outcome, Rating, Role, SkipReason, User
+from rating.models import (
+    Assignment,
+    Confidence,
+    Guess,
+    Kind,
+    Outcome,
+    Rating,
+    Role,
+    SkipReason,
+    User,
+)
 from rating.progress import waves_for_home
 from runs.access import role_required
 from runs.models import Item
@@ -73,6 +84,7 @@ HEADINGS = {
     "card": "A response to rate",
     "start": "Ready when you are",
     "announced": "Before you open the next response",
+    "guess": "One question about that response",
     "rest": "Time for a rest?",
     "done": "Rated already",
     "paused": "Rating is paused",
@@ -189,6 +201,24 @@ def undo(request: RaterRequest, code: UUID) -> HttpResponse:
     except rooms.TooLate as why:
         return _moved_on(request, str(why))
     return _next(request, _own(request, code), UNDONE)
+
+
+@require_POST
+@role_required(Role.RATER)
+def guess(request: RaterRequest, code: UUID) -> HttpResponse:
+    """Keep whom a rater takes to have made the response, or go on without; then the next card."""
+    assignment, now = _own(request, code), timezone.now()
+    asked = get_object_or_404(Guess, rating__assignment=assignment)
+    rating = assignment.ratings.standing().filter(rated_at__gt=now - _undo_time()).first()
+    if rating is not None:
+        rating.assignment = assignment
+    if request.POST.get("do") != "later":
+        form = GuessForm(request.POST)
+        if not form.is_valid():
+            return _show_guess(request, code, form, rating)
+        guessing.answer(asked, form.cleaned_data["maker"], form.cleaned_data["sure"], now=now)
+    found, said = rooms.lease(request.user, now=now), _said_of(rating) if rating else ""
+    return _next(request, found, said, undo=rating, rest=_rest_due(request, now))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -325,6 +355,8 @@ def _submit(
     except rooms.NotHeld:
         return _moved_on(request, GIVEN_BACK)
     rating.assignment = assignment
+    if guessing.ask(rating, now=now):
+        return _show_guess(request, assignment.code, GuessForm(), rating)
     return _next(request, found, _said_of(rating), undo=rating, rest=_rest_due(request, now))
 
 
@@ -428,6 +460,23 @@ def _already(request: RaterRequest, rating: Rating) -> HttpResponse:
 
 def _moved_on(request: RaterRequest, said: str) -> HttpResponse:
     return _show(request, {"state": "start", "said": said}, status=409 if said else 200)
+
+
+def _show_guess(
+    request: RaterRequest, code: UUID, form: GuessForm, rating: Rating | None
+) -> HttpResponse:
+    """The question who made the response just rated. The next card is held meanwhile."""
+    context = {
+        "state": "guess",
+        "code": code,
+        "guess": form,
+        "makers": settings.GUESS_MAKERS,
+        "sure": Confidence.choices,
+        "said": _said_of(rating) if rating else "",
+        "undo": rating,
+        "offer_undo": rating is not None,
+    }
+    return _show(request, context, status=422 if form.errors else 200)
 
 
 def _show_card(request: RaterRequest, assignment: Assignment, **context: Any) -> HttpResponse:

@@ -9,15 +9,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from django.conf import settings
 from django.core.cache import cache
 from django.db.models import Count, F, Max
 from django.db.models.functions import Substr
 from django.template.loader import render_to_string
 from django.utils import timezone
 
+from rating import blinding_report
+from rating.blinding_report import BlindingReport
 from rating.charts import agreement_chart
 from rating.export import ExportRow, ratings_csv, ratings_wide_csv
-from rating.models import Kind, Quote, Rating
+from rating.guessing import blinding_of, is_unblinded
+from rating.models import Guess, Kind, Quote, Rating
 from rating.report import AgreementReport, RatingRow, agreement_report, as_json
 from runs.canonical import digest
 from runs.models import Pair, Response, Wave
@@ -39,6 +43,7 @@ class WaveReport:
     chart: str
     chart_narrow: str
     facts: tuple[tuple[str, str], ...]
+    blinding: BlindingReport
     made_at: datetime
 
 
@@ -46,10 +51,21 @@ def wave_report(wave: Wave, *, now: datetime | None = None) -> WaveReport:
     """The report of all ratings the wave has by now. Unchanged ratings give the kept report."""
     ratings = Rating.objects.of_wave(wave)
     state = ratings.aggregate(n=Count("pk"), at=Max("rated_at"))
+    guesses = Guess.objects.filter(rating__response__run__wave=wave).aggregate(
+        n=Count("pk"), at=Max("answered_at"), answered=Count("answered_at")
+    )
     # By what the wave is, not by its number: another database may share the cache.
     key = "report:" + digest(
         [wave.code, str(wave.created_at), wave.bank.content_hash, ratings.counted().count()]
-        + [str(value) for value in state.values()]
+        + [
+            str(value)
+            for value in (
+                *state.values(),
+                *guesses.values(),
+                settings.GUESS_PERCENT,
+                is_unblinded(wave),
+            )
+        ]
     )
     kept: WaveReport | None = cache.get(key)
     if kept is None:
@@ -75,6 +91,7 @@ def _make(wave: Wave, now: datetime) -> WaveReport:
         agreement_chart(agreement),
         agreement_chart(agreement, width=NARROW),
         tuple(_facts(wave, agreement)),
+        blinding_of(wave),
         now,
     )
 
@@ -144,6 +161,7 @@ def _as_html(wave: Wave) -> str:
         "chart": made.chart,
         "chart_narrow": made.chart_narrow,
         "facts": made.facts,
+        "blinding": made.blinding,
         "made_at": made.made_at,
         "care": CARE,
     }
@@ -162,6 +180,7 @@ def _as_json(wave: Wave) -> str:
         "preregistration_hash": wave.preregistration_hash,
         "made_at": made.made_at.isoformat(timespec="seconds"),
         **as_json(made.agreement),
+        "blinding": blinding_report.as_json(made.blinding),
     }
     return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 

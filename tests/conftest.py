@@ -9,8 +9,7 @@ from django.conf import settings
 from django.core.cache import cache
 from django.test import TransactionTestCase
 
-from rating.queue.cards import item_at_hand
-from rating.queue.reach import _asks_for
+from rating.at_hand import forget
 from runs.guards import lifted
 from tests.chromium import CHROMIUM
 
@@ -24,6 +23,8 @@ def pytest_configure() -> None:
     }
     settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
     settings.MAIL = True
+    # Drawn by response: a test that is not about it would be asked by chance.
+    settings.GUESS_PERCENT = 0
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
 
 
@@ -61,8 +62,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture(autouse=True)
 def _an_empty_cache() -> None:
     cache.clear()
-    item_at_hand.cache_clear()
-    _asks_for.cache_clear()
+    forget()
 
 
 @pytest.fixture(autouse=True, scope="session")

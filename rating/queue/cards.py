@@ -1,13 +1,11 @@
 """A card with all that its page shows, in one statement, and the items as they are kept at hand."""
 
-from functools import lru_cache
 from uuid import UUID
 
+from rating.at_hand import at_hand
 from rating.models import Assignment, Draft, User
 from rating.queue.rows import Columns, rows
 from runs.models import Item, Response
-
-ITEMS_AT_HAND = 1024
 
 _assignment = Columns(Assignment, "a")
 _draft = Columns(Draft, "d")
@@ -29,7 +27,7 @@ def card_of(rater: User, assignment: int) -> Assignment | None:
     return _one(f"{_ASKED} WHERE a.id = %s AND a.rater_id = %s", rater, assignment, rater.pk)
 
 
-@lru_cache(maxsize=ITEMS_AT_HAND)
+@at_hand
 def item_at_hand(pk: int) -> Item:
     """An item with its anchors. A frozen bank never changes, so no request reads it again."""
     return Item.objects.prefetch_related("anchors").get(pk=pk)

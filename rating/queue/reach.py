@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from rating.at_hand import at_hand
 from rating.models import (
     Assignment,
     Conflict,
@@ -168,7 +168,7 @@ def _passed(rater: int) -> set[str]:
     }
 
 
-@lru_cache(maxsize=1024)
+@at_hand
 def _asks_for(wave: int) -> str | None:
     """The instrument that raters of a wave are qualified for. A locked wave never changes."""
     found = Wave.objects.select_related("bank").get(pk=wave)

@@ -12,9 +12,10 @@ from uuid import uuid4
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
+from pytest_django.asserts import assertContains
 
-from rating import blinding
-from rating.models import Adjudication, Assignment, Role, User
+from rating import blinding, guessing
+from rating.models import Adjudication, Assignment, Rating, Role, User
 from runs.models import Run, Wave
 from tests.factories import (
     leased,
@@ -149,6 +150,26 @@ def test_an_adjudicator_in_the_middle_of_settling_sees_nothing_of_it_either(clie
     held = adjudication.lease(adjudicator, now=now)
     assert isinstance(held, Adjudication), held
     assert leaks(client, adjudicator, wave) == set()
+
+
+def test_a_rater_who_is_asked_who_made_a_response_is_told_nothing_of_it(
+    client, wave, people, settings
+):
+    """Others' guesses are hidden too; each POST of the crawl asks the question once more."""
+    settings.GUESS_PERCENT = 100
+    now = timezone.now()
+    for rating in Rating.objects.all():
+        assert guessing.ask(rating, now=now)
+        guessing.answer(rating.guess, f"{MARK} maker", "", now=now)
+    rater = people[Role.RATER]
+    assert guessing.ask(rated(rater), now=now)
+    card = Assignment.objects.get(rater=rater, outcome="rated")
+
+    asked = f"/rate/{card.code}/guess/"
+    assert asked in set(every_path(rater, wave))
+    client.force_login(rater)
+    assertContains(client.post(asked), "Which model do you think wrote", status_code=422)
+    assert leaks(client, rater, wave) == set()
 
 
 def test_the_crawl_finds_a_marker_that_is_let_through(client, wave, people, monkeypatch):
