@@ -15,6 +15,7 @@ from django.utils.http import urlencode
 
 from compassion.logs import request_id
 from rating.forms import SEALED
+from rating.support import line_of
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
@@ -87,7 +88,9 @@ class NoStoreMiddleware:
 
 def site(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)
+    country = user.country if user is not None and user.is_authenticated else ""
     return {
+        "support": line_of(country),
         "support_line": settings.SUPPORT_LINE,
         "request_id": request_id.get(),
         "roles": user.roles if user is not None and user.is_authenticated else frozenset(),

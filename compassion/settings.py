@@ -36,6 +36,14 @@ def env_int(name: str, default: int) -> int:
         raise ImproperlyConfigured(f"{name} is {given!r}; write a whole number.") from None
 
 
+def env_float(name: str, default: float) -> float:
+    given = env(name)
+    try:
+        return float(given) if given else default
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} is {given!r}; write a number, such as 0.5.") from None
+
+
 def env_list(name: str, default: str = "") -> list[str]:
     return [part.strip() for part in env(name, default).split(",") if part.strip()]
 
@@ -185,6 +193,8 @@ EMAIL_USE_TLS = env_bool("EMAIL_USE_TLS", True)
 # Without a mail server nothing is sent, and nothing is offered that would need it.
 MAIL = bool(EMAIL_HOST)
 DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", "compassion@localhost")
+# Where links in a mail lead that no request asked for.
+SITE_URL = env("SITE_URL", next(iter(CSRF_TRUSTED_ORIGINS), "")).rstrip("/")
 
 # The rating room
 
@@ -223,7 +233,13 @@ GUESS_MAKERS = env_list(
     "Alibaba, Anthropic, DeepSeek, Google, Meta, Microsoft, Mistral, OpenAI, xAI",
 )
 REST_OFFER_MINUTES = env_int("REST_OFFER_MINUTES", 50)  # of active reading; 0: never
+# How far, in levels, a rater may lie from what was agreed before their maintainers take a look.
+SEVERITY_TOLERANCE = env_float("SEVERITY_TOLERANCE", 0.5)
 SUPPORT_LINE = env("SUPPORT_LINE")
+# Support lines by country, of which people choose theirs. See ``rating.support``.
+SUPPORT_LINES_FILE = Path(
+    env("SUPPORT_LINES_FILE", str(BASE_DIR / "fixtures" / "support_lines.toml"))
+)
 
 # Asking
 

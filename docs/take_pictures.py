@@ -108,6 +108,9 @@ def take_all(
         ("waves", "/waves/"),
         ("wave", "/waves/demo/"),
         ("report", "/reports/demo/"),
+        ("raters", "/raters/"),
+        ("effects", "/raters/effects/"),
+        ("care", "/care/"),
         ("password", "/password/change/"),
     ):
         page.goto(path)

@@ -7,7 +7,7 @@ class RatingConfig(AppConfig):
     verbose_name = "Rating"
 
     def ready(self) -> None:
-        from rating import people, queue, seeding  # noqa: F401 - it says what follows each card
+        from rating import people, queue, seeding, support  # noqa: F401 - for what they add
         from runs.guards import install
         from runs.signals import responses_completed
 

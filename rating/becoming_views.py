@@ -19,7 +19,7 @@ from rating.marks import MarkedBlock, marked
 from rating.models import Assignment, Kind, Qualification, Rating, Role, Seed, Use, User
 from rating.queue import NoWork
 from rating.quotes import Span
-from rating.standing import BLOCK, standing_of
+from rating.standing import BLOCK, qualified_for, standing_of
 from runs.access import role_required
 from runs.models import Instrument
 
@@ -154,13 +154,7 @@ def standing(request: RaterRequest) -> HttpResponse:
     context = {
         "standing": standing_of(request.user, now=timezone.now()),
         "tens": BLOCK,
-        "qualified": [
-            Instrument(one).label
-            for one in Qualification.objects.filter(rater=request.user, passed=True)
-            .order_by("instrument")
-            .values_list("instrument", flat=True)
-            .distinct()
-        ],
+        "qualified": qualified_for(request.user),
         "misses": settings.SEED_MISSES,
         "checked": settings.SEED_PERCENT > 0,
     }

@@ -16,6 +16,7 @@ from rating.layout import place_of
 from rating.models import Confidence, Draft, Role, SkipReason
 from rating.queue import Given
 from rating.quotes import Span
+from rating.support import support_lines
 
 # Where a browser's session keeps a rating that was sent while nobody was signed in.
 SEALED = "sealed"
@@ -437,6 +438,28 @@ class LookForm(forms.Form):
 
 
 LOOK = {"size": "100", "font": "serif", "line": "165", "theme": "system", "keys": "on"}
+
+
+# What is kept beside the look: whether the counts of the day stand on one's home page.
+COUNTS_HIDDEN = "counts_hidden"
+
+
+class CountryForm(forms.Form):
+    """Whose support line stands at the foot of somebody's pages."""
+
+    country = forms.ChoiceField(
+        required=False,
+        label="Country of your support line",
+        help_text="Its line stands at the foot of every page. Nobody else sees your choice.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        lines = support_lines().values()
+        self.fields["country"].choices = [  # type: ignore[attr-defined]
+            ("", "The line of this site"),
+            *((line.country, line.name) for line in lines),
+        ]
 
 
 class WorkForm(forms.Form):

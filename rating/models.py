@@ -64,6 +64,12 @@ class User(AbstractBaseUser, PermissionsMixin):
     # Gives the blind votes that agreed responses stand on.
     senior = models.BooleanField(default=False)
     look = models.JSONField(default=dict, blank=True)
+    # Whose support line stands at the foot of their pages; blank: the site's own.
+    country = models.CharField(max_length=2, blank=True)
+    # When they asked to be written to once there is work again; none: they did not, or were.
+    write_at_work = models.DateTimeField(null=True)
+    # When they were last written to: at most once a day.
+    work_written_at = models.DateTimeField(null=True)
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS = ["name"]

@@ -16,7 +16,8 @@ from django.conf import settings
 from django.db.models import F, Max, OuterRef, Subquery, Sum
 
 from rating.clock import midnight
-from rating.models import Kind, Pause, Rating, User
+from rating.models import Kind, Pause, Qualification, Rating, User
+from runs.models import Instrument
 
 T = TypeVar("T")
 
@@ -161,6 +162,15 @@ class Standing:
     drift: Estimate
     same: Share
     pauses: tuple[Pause, ...]
+
+
+def qualified_for(rater: User) -> list[str]:
+    """The instruments that somebody has qualified for, by name."""
+    passed = Qualification.objects.filter(rater=rater, passed=True)
+    return [
+        Instrument(one).label
+        for one in passed.order_by("instrument").values_list("instrument", flat=True).distinct()
+    ]
 
 
 def readings_of(rater: User, *, before: datetime, since: datetime | None = None) -> list[Reading]:

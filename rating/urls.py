@@ -4,6 +4,8 @@ from django.urls import path
 
 from rating import (
     becoming_views,
+    care_views,
+    effects_views,
     norming_views,
     people_views,
     raters_views,
@@ -31,6 +33,11 @@ urlpatterns = [
     path("qualify/next/", becoming_views.qualify_next, name="qualify_next"),
     path("qualification/<int:pk>/", becoming_views.qualification, name="qualification"),
     path("standing/", becoming_views.standing, name="standing"),
+    path("standing/<str:name>", care_views.own, name="own_file"),
+    path("notice/", care_views.notice, name="notice"),
+    path("counts/", care_views.counts, name="counts"),
+    path("care/", care_views.show, name="care"),
+    path("care/<str:name>", care_views.download, name="care_file"),
     path("vote/", norming_views.vote, name="vote"),
     path("norming/", norming_views.norming, name="norming"),
     path("norming/nominate/", norming_views.nominate, name="nominate"),
@@ -41,6 +48,7 @@ urlpatterns = [
     path("settle/next/", settle_views.start, name="settle_next"),
     path("settle/<uuid:code>/", settle_views.settle, name="settle"),
     path("raters/", raters_views.raters, name="raters"),
+    path("raters/effects/", effects_views.effects, name="effects"),
     path("raters/<str:pseudonym>/pause/", raters_views.pause, name="pause_rater"),
     path("raters/<str:pseudonym>/resume/", raters_views.resume, name="resume_rater"),
     path("people/", people_views.people, name="people"),

@@ -9,6 +9,7 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
+from django.db.models import Count, Sum
 from django.http import (
     Http404,
     HttpRequest,
@@ -27,13 +28,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 
-from rating import adjudication, guessing
+from rating import adjudication, guessing, notices
 from rating import queue as rooms
 from rating.blinding import Card
 from rating.clock import midnight
 from rating.forms import (
+    COUNTS_HIDDEN,
     LOOK,
     SEALED,
+    CountryForm,
     Entry,
     GuessForm,
     LookForm,
@@ -56,6 +59,7 @@ from rating.models import (
     User,
 )
 from rating.progress import waves_for_home
+from rating.standing import qualified_for
 from runs.access import role_required
 from runs.models import Item
 
@@ -89,6 +93,7 @@ HEADINGS = {
     "done": "Rated already",
     "paused": "Rating is paused",
     "nothing": "Nothing to rate",
+    "limit": "That is all for today",
 }
 
 
@@ -284,6 +289,7 @@ def text(request: RaterRequest) -> HttpResponse:
     is_rater = Role.RATER in person.roles
     data = request.POST if request.method == "POST" else None
     look = LookForm(data, initial={**LOOK, **person.look})
+    country = CountryForm(data, initial={"country": person.country})
     work = WorkForm(
         data,
         languages=_languages(person),
@@ -292,18 +298,21 @@ def text(request: RaterRequest) -> HttpResponse:
     back = request.POST.get("next") or request.GET.get("next") or ""
     if not url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure()):
         back = reverse("home")
-    if data is not None and look.is_valid() and (not is_rater or work.is_valid()):
-        person.look = {name: look.cleaned_data[name] for name in LOOK}
+    forms = [look, country, *([work] if is_rater else [])]
+    if data is not None and all(form.is_valid() for form in forms):
+        person.look = {**person.look, **{name: look.cleaned_data[name] for name in LOOK}}
+        person.country = country.cleaned_data["country"]
         if is_rater:
             person.languages = work.cleaned_data["languages"]
             person.hard_topics = work.cleaned_data["hard_topics"]
-        person.save(update_fields=["look", "languages", "hard_topics"])
+        person.save(update_fields=["look", "country", "languages", "hard_topics"])
         if "stay" in data:
             messages.info(request, "Saved. This is how it looks.")
             return redirect(f"{request.path}?next={back}")
         return redirect(back)
     context = {
         "look": look,
+        "country": country,
         "work": work if is_rater else None,
         "back": back,
         "hard_topics_a_day": settings.HARD_TOPICS_A_DAY,
@@ -437,6 +446,9 @@ def _next(
         return _show(request, {"state": "announced", "hard": found, **context})
     if isinstance(found, rooms.Paused):
         return _show(request, {"state": "paused", "paused": found, **context})
+    if found.limit:
+        return _show(request, {"state": "limit", "reason": _why(found), **context})
+    context["may_ask"] = notices.offered()
     return _show(request, {"state": "nothing", "reason": _why(found), **context})
 
 
@@ -444,7 +456,7 @@ def _why(found: rooms.NoWork) -> str:
     """The reason and, where it is known, the time to look again."""
     if found.try_at is None:
         return found.reason
-    if found.reason.endswith("tomorrow."):
+    if found.limit:
         return f"{found.reason.removesuffix('.')} at {_clock(found.try_at)}."
     if timezone.localdate(found.try_at) != timezone.localdate():
         return f"{found.reason} Look again tomorrow at about {_clock(found.try_at)}."
@@ -520,8 +532,13 @@ def _own_day(rater: User) -> dict[str, Any]:
     held = rooms.current(rater)
     draft = getattr(held, "draft", None)
     rated = Rating.objects.standing().filter(rater=rater, rated_at__gte=today)
+    done = rated.aggregate(count=Count("pk"), seconds=Sum("active_seconds"))
     return {
-        "rated_today": rated.count(),
+        "rated_today": done["count"],
+        "active_today": _hours_and_minutes(done["seconds"] or 0),
+        "counts_hidden": bool(rater.look.get(COUNTS_HIDDEN)),
+        "qualified": qualified_for(rater),
+        "may_ask": notices.offered(),
         "has_card": held is not None,
         "draft_at": draft.saved_at if draft else None,
         "recent": [
@@ -534,6 +551,11 @@ def _own_day(rater: User) -> dict[str, Any]:
             if rating.assignment
         ],
     }
+
+
+def _hours_and_minutes(seconds: int) -> str:
+    hours, minutes = divmod(seconds // 60, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
 def _rest_due(request: RaterRequest, now: datetime) -> int:

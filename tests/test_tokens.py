@@ -33,7 +33,15 @@ HIDDEN = re.compile(
     r"\b(?:subjects?|runs?|waves?|trials?|pairs?|arms?|conditions?|dimensions?)\b", re.IGNORECASE
 )
 CODES = re.compile(r"\b(?:AWR|EMP|ACT|EQU|BND|ACC|SYS|INT|UNC)(?:-\d+-\w+)?\b")
-STAFF = {"_agreement.html", "report.html", "report_file.html", "people.html", "raters.html"}
+STAFF = {
+    "_agreement.html",
+    "care.html",
+    "effects.html",
+    "people.html",
+    "raters.html",
+    "report.html",
+    "report_file.html",
+}
 RATERS_GET = [
     BASE / "static/css/site.css",
     BASE / "static/css/settle.css",

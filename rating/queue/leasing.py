@@ -288,6 +288,7 @@ def lease_within(rater: User, now: datetime, topic: str) -> Found:
         return NoWork(
             "You have reached the limit for today. Rating opens again tomorrow.",
             midnight(now) + timedelta(days=1),
+            limit=True,
         )
     rates = Rates(settings.SEED_PERCENT, settings.REPEAT_PERCENT)
     if rates.seed and (missed := standing.missed(rater, now)):

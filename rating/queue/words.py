@@ -10,10 +10,14 @@ from rating.quotes import Span
 
 @dataclass(frozen=True)
 class NoWork:
-    """Why there is nothing to lease, in the words of the page, and when to look again."""
+    """Why there is nothing to lease, in the words of the page, and when to look again.
+
+    ``limit`` is true of a day's own limit: what is left does not matter then.
+    """
 
     reason: str
     try_at: datetime | None = None
+    limit: bool = False
 
 
 @dataclass(frozen=True)

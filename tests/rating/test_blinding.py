@@ -93,7 +93,7 @@ def every_path(person: User, wave: Wave) -> Iterator[str]:
     values = {
         "code": [*codes, wave.code],
         "wave": [wave.code],
-        "name": ["report.html", "ratings.csv", "key.csv"],
+        "name": ["report.html", "ratings.csv", "key.csv", "hours.csv", "exposure.csv"],
         "pseudonym": list(User.objects.values_list("pseudonym", flat=True)[:2]),
         "pk": [1, 2],
         "token": ["token"],
