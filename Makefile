@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 MANAGE := $(BIN)/python manage.py
+# How many processes share the suite; each has a database of its own.
+PROCESSES ?= auto
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo run worker test proof check bench pins
@@ -22,7 +24,7 @@ worker: .venv/.product  ## ask subjects what is waiting
 	LOG_FORMAT=plain $(BIN)/celery -A compassion worker --pool threads --concurrency 4
 
 test: .venv/.tools  ## the whole suite; DATABASE_URL and CELERY_BROKER_URL say on what
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile
 
 proof: .venv/.tools  ## the long tests: kills and threads
 	$(BIN)/python -m pytest -m proof

@@ -248,8 +248,9 @@ def test_only_raters_ask(client, role):
 
 
 def test_a_worker_looks_as_soon_as_it_is_ready_and_stops_when_it_ends(monkeypatch):
-    looks = []
+    looks, seals = [], []
     monkeypatch.setattr(tasks, "write_to_those_waiting", looks.append)
+    monkeypatch.setattr(tasks, "seal_events", lambda: seals.append(1))
     monkeypatch.setattr(tasks, "close_old_connections", lambda: None)
     monkeypatch.setattr(tasks.connections, "close_all", lambda: None)
     monkeypatch.setattr(tasks, "LOOK_SECONDS", 0.01)
@@ -263,4 +264,5 @@ def test_a_worker_looks_as_soon_as_it_is_ready_and_stops_when_it_ends(monkeypatc
     tasks.stop_caretaker()
 
     assert len(looks) > 1
+    assert len(seals) >= len(looks)
     assert not caretaker.is_alive()
