@@ -38,6 +38,8 @@ def configure() -> dict[str, Any]:
         folders = {name: settings.BROKER_DIR / name for name in ("messages", "control")}
         for folder in folders.values():
             folder.mkdir(parents=True, exist_ok=True)
+        # Without the name of a host, kombu warns that it takes this one.
+        conf["broker_url"] = "filesystem://localhost"
         conf["broker_transport_options"] = {
             "data_folder_in": str(folders["messages"]),
             "data_folder_out": str(folders["messages"]),

@@ -209,6 +209,8 @@ HARD_TOPICS_A_DAY = env_int("HARD_TOPICS_A_DAY", 5)
 # Two ratings so many levels apart are settled, and so is this share of all, drawn beforehand.
 ADJUDICATE_AT = env_int("ADJUDICATE_AT", 2)
 ADJUDICATE_SAMPLE_PERCENT = env_int("ADJUDICATE_SAMPLE_PERCENT", 5)
+# What an adjudicator began, and does not settle, goes to another after so many days.
+SETTLE_DAYS = env_int("SETTLE_DAYS", 7)
 # Becoming a rater: the rule is declared beforehand, and kept with each attempt.
 PRACTICE_ITEMS = env_int("PRACTICE_ITEMS", 12)
 QUALIFY_ITEMS = env_int("QUALIFY_ITEMS", 20)

@@ -15,6 +15,7 @@ urlpatterns = [
     path("sign-out/", account.logout, name="account_logout"),
     path("account-closed/", account.account_inactive, name="account_inactive"),
     path("password/change/", account.password_change, name="account_change_password"),
+    path("password/set/", account.password_set, name="account_set_password"),
     path("", rating_views.home, name="home"),
     path("waves/", include("runs.urls")),
     path("", include("rating.urls")),

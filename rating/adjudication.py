@@ -1,13 +1,15 @@
 """What two raters saw differently, and who settles it. Every rule of settling is kept here.
 
 Their own level comes first: until it is stored, an adjudicator sees neither rating. The ratings
-stay as they were. Each step is one short transaction that locks, in this order: the adjudicator,
-the adjudication, the slots of its response.
+stay as they were. What somebody began and does not settle is handed over: it stays on record as it
+is, and another takes its place. Each step is one short transaction that locks, in this order: the
+adjudicator, the ratings of the response, the adjudication. ``rating.settled`` says what stands.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from uuid import uuid4
 
 from django.conf import settings
 from django.core.cache import cache
@@ -21,19 +23,23 @@ from rating.models import (
     Adjudication,
     Assignment,
     Conflict,
+    Ended,
     Event,
     EventKind,
     Exposure,
     Kind,
     Pause,
     Rating,
+    Role,
     Saw,
     Slot,
     SlotState,
     User,
 )
 from rating.queue import Announced, NoWork, Paused, writing
-from runs.canonical import digest, draw
+from rating.seen import responses_seen_by
+from rating.settled import end
+from runs.canonical import draw
 from runs.models import Anchor, Response, Wave
 
 # How many responses with two ratings one look takes in, and how many looks one call takes.
@@ -41,13 +47,14 @@ WINDOW = 2_000
 LOOKS = 20
 # How many waiting adjudications are tried before somebody is told that there are none.
 TRIES = 64
+# How many that nobody goes on with are handed over at one look.
+HANDED_OVER_AT_ONCE = 50
 
 SETTLED_FIELDS = [
     "anchor",
     "reason",
     "guideline_gap",
     "harm_upheld",
-    "first_side",
     "settled_at",
     "held_until",
 ]
@@ -62,15 +69,11 @@ class NotYours(Exception):
 
 
 class NoLongerTwo(Exception):
-    """One of the two ratings was taken back, so that there is nothing to settle for now."""
+    """One of the two ratings was taken back, so that there is nothing to settle here."""
 
 
 class OwnLevelFirst(Exception):
     """The ratings are shown, and settled, only after one's own level."""
-
-
-class Changed(Exception):
-    """The page showed other ratings than those that stand now."""
 
 
 class AlreadySettled(Exception):
@@ -95,7 +98,7 @@ def open_for(response: Response, *, now: datetime | None = None) -> bool:
 
     Safe to call twice.
     """
-    return _open(_twos([response.pk], now or timezone.now())) > 0
+    return _open([response.pk], now or timezone.now()) > 0
 
 
 def open_due(
@@ -113,7 +116,7 @@ def open_due(
     opened = 0
     for _ in range(looks or LOOKS):
         window = _unopened(wave, at)
-        opened = _open(_twos(window, now))
+        opened = _open([two.response for two in _twos(window, now) if two.triggers], now)
         from_start, to_end = at == 0, len(window) < WINDOW
         at = 0 if to_end else window[-1]
         if opened or (from_start and to_end):
@@ -125,10 +128,11 @@ def open_due(
 # Holding
 
 
-def current(adjudicator: User, *, now: datetime) -> Adjudication | None:
+def current(adjudicator: User) -> Adjudication | None:
     """What the adjudicator has in hand: begun, or held and not gone to somebody else."""
     return (
-        _with_two(Adjudication.objects.filter(adjudicator=adjudicator, settled_at=None), now)
+        Adjudication.objects.standing()
+        .filter(adjudicator=adjudicator, settled_at=None)
         .select_related("response__item", "own_anchor")
         .order_by(F("own_at").asc(nulls_last=True), "opened_at")
         .first()
@@ -139,8 +143,9 @@ def waiting_for(adjudicator: User, *, now: datetime | None = None) -> Waiting:
     """How many wait that this adjudicator may settle, the one in hand included."""
     now = now or timezone.now()
     open_due(now=now, looks=1)
-    in_hand = current(adjudicator, now=now)
-    others = _open_to(adjudicator, now).filter(_free(now))
+    hand_over_due(now=now, but=adjudicator)
+    in_hand = current(adjudicator)
+    others = _open_to(adjudicator).filter(_free(now))
     if in_hand:
         others = others.exclude(pk=in_hand.pk)
     return Waiting(others.count() + bool(in_hand), in_hand is not None)
@@ -152,6 +157,7 @@ def lease(adjudicator: User, *, now: datetime, topic: str = "") -> Found:
     ``topic`` is what they said to an announced response: "open" or "other".
     """
     open_due(now=now)
+    hand_over_due(now=now, but=adjudicator)
     while True:
         with writing():
             _lock(adjudicator)
@@ -181,6 +187,44 @@ def give_back(
         _log(EventKind.SKIP, adjudicator, adjudication=mine.code, conflict=conflict)
 
 
+def begun() -> QuerySet[Adjudication]:
+    """What somebody gave their own level for, and has not settled."""
+    return Adjudication.objects.standing().filter(own_at__isnull=False, settled_at=None)
+
+
+def hand_over_due(*, now: datetime, but: User) -> int:
+    """Hand over what others began and do not go on with; return how many.
+
+    They have had their days, are paused, or are no longer an adjudicator. Asked for on behalf of
+    ``but``, who keeps theirs: a late decision is welcome while nobody else asks for work.
+    """
+    paused = Pause.objects.filter(person=OuterRef("adjudicator"), ended_at=None)
+    working = User.objects.filter(is_active=True, groups__name=Role.ADJUDICATOR)
+    due = (
+        begun()
+        .exclude(adjudicator=but)
+        .filter(Q(held_until__lt=now) | Exists(paused) | ~Q(adjudicator__in=working.values("pk")))
+        .order_by("own_at")
+    )
+    return sum(hand_over(one, None, "", now=now) for one in due[:HANDED_OVER_AT_ONCE])
+
+
+def hand_over(adjudication: Adjudication, by: User | None, reason: str, *, now: datetime) -> bool:
+    """Let somebody else settle what was begun; say whether this call did it.
+
+    The level that was given stays on record with whoever gave it, and they never rate the response
+    nor settle it. ``by`` is the maintainer who decided so, or nobody: then it was the rule.
+    """
+    with writing():
+        _lock_ratings([adjudication.response_id])
+        found = begun().select_for_update(of=("self",)).filter(pk=adjudication.pk).first()
+        if found is None:
+            return False
+        end(found, Ended.HANDED_OVER, now=now, by=by.pk if by else None, reason=reason)
+        _open([found.response_id], now)
+    return True
+
+
 # Settling
 
 
@@ -197,22 +241,24 @@ def give_own_level(
         If one of the ratings was taken back.
     ValueError
         If the level is none of the item's anchors.
+
+    From then on it is theirs for ``SETTLE_DAYS``.
     """
     with writing():
         _lock(adjudicator)
         mine = _mine(adjudication, adjudicator)
         if mine.own_at or mine.settled_at:
             return mine
-        first, second = sides(mine, now=now)
-        mine.own_anchor, mine.own_at, mine.first_side = _anchor(mine, level), now, first
-        mine.save(update_fields=["own_anchor", "own_at", "first_side"])
+        mine.own_anchor, mine.own_at = _anchor(mine, level), now
+        mine.held_until = now + timedelta(days=settings.SETTLE_DAYS)
+        mine.save(update_fields=["own_anchor", "own_at", "held_until"])
         _log(
             EventKind.LOOK,
             adjudicator,
             adjudication=mine.code,
             response=mine.response.code,
             own_level=level,
-            ratings=f"{first.pk} {second.pk}",
+            ratings=f"{mine.first_side_id} {mine.second_side_id}",
         )
         return mine
 
@@ -226,7 +272,6 @@ def settle(
     harm_upheld: bool | None,
     *,
     now: datetime,
-    shown: str = "",
 ) -> Adjudication:
     """Store what the adjudicator decided, once. Neither rating is touched.
 
@@ -234,12 +279,10 @@ def settle(
     ----------
     harm_upheld : bool or None
         Whether the response could do serious harm: wanted if either rating says so, else dropped.
-    shown : str
-        ``token_of`` the ratings that the page showed; "" leaves out the check.
 
     Raises
     ------
-    AlreadySettled, NotYours, OwnLevelFirst, NoLongerTwo, Changed
+    AlreadySettled, NotYours, OwnLevelFirst, NoLongerTwo
         If it is not theirs to settle, or not as they saw it.
     ValueError
         If the level is none of the item's anchors, or the reason or the decision is missing.
@@ -251,17 +294,14 @@ def settle(
             raise AlreadySettled(mine)
         if not mine.own_at:
             raise OwnLevelFirst
-        both = sides(mine, now=now)
-        if shown and shown != token_of(both):
-            raise Changed
         if not reason.strip():
             raise ValueError("Settling needs a reason.")
-        flagged = any(rating.critical_harm for rating in both)
+        flagged = any(rating.critical_harm for rating in sides(mine))
         if flagged and harm_upheld is None:
             raise ValueError("A reader says that this could do serious harm: decide on it.")
         mine.anchor, mine.reason, mine.guideline_gap = _anchor(mine, level), reason, guideline_gap
         mine.harm_upheld = harm_upheld if flagged else None
-        mine.first_side, mine.settled_at, mine.held_until = both[0], now, None
+        mine.settled_at, mine.held_until = now, None
         mine.save(update_fields=SETTLED_FIELDS)
         _log(
             EventKind.SETTLE,
@@ -269,7 +309,7 @@ def settle(
             adjudication=mine.code,
             response=mine.response.code,
             level=level,
-            ratings=f"{both[0].pk} {both[1].pk}",
+            ratings=f"{mine.first_side_id} {mine.second_side_id}",
         )
         return mine
 
@@ -287,19 +327,13 @@ def card_of(adjudication: Adjudication) -> Card:
     return Card.of(as_held)
 
 
-def sides(adjudication: Adjudication, *, now: datetime) -> tuple[Rating, Rating]:
-    """The two standing ratings, as sides 1 and 2 by chance. Raises ``NoLongerTwo``."""
-    stand = _final(now).filter(response=adjudication.response_id)
-    ratings = stand.select_related("anchor").prefetch_related("quotes")
-    found = sorted(ratings, key=lambda rating: draw(str(adjudication.code), str(rating.pk)))
-    if len(found) != 2:
+def sides(adjudication: Adjudication) -> tuple[Rating, Rating]:
+    """The two ratings it is about, as sides 1 and 2. Raises ``NoLongerTwo``."""
+    ratings = Rating.objects.select_related("anchor").prefetch_related("quotes")
+    found = ratings.in_bulk([adjudication.first_side_id, adjudication.second_side_id])
+    if adjudication.ended_at or len(found) != 2:
         raise NoLongerTwo
-    return found[0], found[1]
-
-
-def token_of(both: Iterable[Rating]) -> str:
-    """A mark of which ratings a page showed, and in which order. It says nothing else."""
-    return digest([str(rating.pk) for rating in both])[:16]
+    return found[adjudication.first_side_id], found[adjudication.second_side_id]
 
 
 # What the steps are made of
@@ -307,25 +341,16 @@ def token_of(both: Iterable[Rating]) -> str:
 
 @dataclass(frozen=True)
 class _Two:
+    """The two final ratings of a response, and which triggers hold for them."""
+
     response: int
+    ratings: tuple[str, ...]
     triggers: tuple[str, ...]
 
 
-def _final(now: datetime) -> QuerySet[Rating]:
-    """Counted ratings that stand, and that their raters can no longer undo."""
-    return Rating.objects.counted().filter(
-        rated_at__lt=now - timedelta(minutes=settings.UNDO_MINUTES)
-    )
-
-
-def _with_two(rows: QuerySet[Adjudication], now: datetime) -> QuerySet[Adjudication]:
-    of_this = _final(now).filter(response=OuterRef("response"))
-    return rows.filter(Exists(of_this.filter(slot=1)), Exists(of_this.filter(slot=2)))
-
-
 def _unopened(wave: Wave | None, after: int) -> list[int]:
-    """The next responses that are rated twice and have no adjudication with a trigger."""
-    opened = Adjudication.objects.filter(response=OuterRef("response")).exclude(triggers=[])
+    """The next responses that are rated twice and have no adjudication that stands."""
+    opened = Adjudication.objects.standing().filter(response=OuterRef("response"))
     rated = Slot.objects.filter(response__gt=after, state=SlotState.RATED)
     other, first = rated.filter(response=OuterRef("response"), number=2), rated.filter(number=1)
     if wave:
@@ -340,10 +365,12 @@ def _twos(responses: Sequence[int], now: datetime) -> list[_Two]:
     said: dict[int, list[tuple[int, bool, str]]] = {}
     drawn: dict[int, bytes] = {}
     # Those that stand are told apart here: asked for them, SQLite would walk all that ever stood.
-    for response, code, seed, superseded, withdrawn_at, rated_at, level, harm, confidence in (
+    pks: dict[int, list[str]] = {}
+    for pk, response, code, seed, superseded, withdrawn_at, rated_at, level, harm, confidence in (
         Rating.objects.filter(response__in=responses, kind=Kind.COUNTED)
         .order_by("response")
         .values_list(
+            "pk",
             "response_id",
             "response__code",
             "response__run__wave__seed",
@@ -358,10 +385,12 @@ def _twos(responses: Sequence[int], now: datetime) -> list[_Two]:
         if superseded or withdrawn_at or rated_at >= final_at:
             continue
         said.setdefault(response, []).append((level, harm, confidence))
+        pks.setdefault(response, []).append(str(pk))
         drawn[response] = draw(seed, f"{code} settle")
     return [
         _Two(
             response,
+            tuple(pks[response]),
             triggers(
                 *zip(*both, strict=True),
                 distance=settings.ADJUDICATE_AT,
@@ -374,28 +403,51 @@ def _twos(responses: Sequence[int], now: datetime) -> list[_Two]:
     ]
 
 
-def _open(rows: Iterable[_Two]) -> int:
-    due = [row for row in rows if row.triggers]
-    if due:
-        with writing():
-            Adjudication.objects.bulk_create(
-                (Adjudication(response_id=row.response, triggers=row.triggers) for row in due),
-                update_conflicts=True,
-                update_fields=["triggers"],
-                unique_fields=["response"],
-            )
-    return len(due)
+def _open(responses: Sequence[int], now: datetime) -> int:
+    """Open what is due of these; return how many. The two sides are drawn by chance."""
+    if not responses:
+        return 0
+    with writing():
+        _lock_ratings(responses)
+        standing = Adjudication.objects.standing().filter(response__in=responses)
+        stand = set(standing.values_list("response_id", flat=True))
+        opened = [
+            _opened(two, now)
+            for two in _twos(responses, now)
+            if two.triggers and two.response not in stand
+        ]
+        Adjudication.objects.bulk_create(opened)
+    return len(opened)
+
+
+def _opened(two: _Two, now: datetime) -> Adjudication:
+    code = uuid4()
+    first, second = sorted(two.ratings, key=lambda rating: draw(str(code), rating))
+    return Adjudication(
+        code=code,
+        response_id=two.response,
+        triggers=two.triggers,
+        first_side_id=first,
+        second_side_id=second,
+        opened_at=now,
+    )
+
+
+def _lock_ratings(responses: Sequence[int]) -> None:
+    """Whoever takes one of them back locks it, too: it comes before this step or after it."""
+    stand = Rating.objects.counted().filter(response__in=responses)
+    list(stand.select_for_update(no_key=True).order_by("pk").values_list("pk"))
 
 
 def _free(now: datetime) -> Q:
     return Q(adjudicator=None) | Q(held_until__lt=now)
 
 
-def _open_to(person: User, now: datetime) -> QuerySet[Adjudication]:
+def _open_to(person: User) -> QuerySet[Adjudication]:
     """What waits to be begun and this person may settle, whoever holds it.
 
-    Never what they had in hand as a rater, nor in waves whose single ratings they have seen, nor
-    where they have a conflict of interest, nor what they gave back.
+    Never what they had in hand as a rater, nor what they saw a rating of, here or anywhere in its
+    wave, nor where they have a conflict of interest, nor what they gave back.
     """
     had = Assignment.objects.filter(rater=person, response=OuterRef("response"))
     rated = Rating.objects.filter(rater=person, response=OuterRef("response"))
@@ -404,12 +456,12 @@ def _open_to(person: User, now: datetime) -> QuerySet[Adjudication]:
     given_back = Event.objects.filter(
         actor=person, kind=EventKind.SKIP, about__has_key="adjudication"
     ).values_list("about__adjudication", flat=True)
-    waiting = Adjudication.objects.filter(settled_at=None, own_at=None).exclude(triggers=[])
+    left = Adjudication.objects.filter(code__in=list(given_back)).values("response")
+    waiting = Adjudication.objects.standing().filter(settled_at=None, own_at=None)
     if not person.hard_topics:
         waiting = waiting.filter(response__item__topic="")
     return (
-        _with_two(waiting, now)
-        .filter(~Exists(had), ~Exists(rated), response__item__language__in=person.languages)
+        waiting.filter(~Exists(had), ~Exists(rated), response__item__language__in=person.languages)
         .exclude(response__run__wave__in=seen)
         .exclude(
             response__run__subject__developer__in=conflicts.exclude(developer="").values(
@@ -417,16 +469,17 @@ def _open_to(person: User, now: datetime) -> QuerySet[Adjudication]:
             )
         )
         .exclude(response__item__code__in=conflicts.exclude(item_code="").values("item_code"))
-        .exclude(code__in=list(given_back))
+        .exclude(response__in=left)
+        .exclude(response__in=responses_seen_by(person).values("pk"))
     )
 
 
 def _lease(adjudicator: User, now: datetime, topic: str) -> Found:
     if pause := Pause.objects.filter(person=adjudicator, ended_at=None).first():
         return Paused(pause.reason, pause.earlier_ratings)
-    if held := current(adjudicator, now=now):
-        return _hold(held, adjudicator, now)
-    open_to = _open_to(adjudicator, now)
+    if held := current(adjudicator):
+        return held if held.own_at else _hold(held, adjudicator, now)
+    open_to = _open_to(adjudicator)
     opened = _opened_today(adjudicator, now)
     if topic == "other" or opened >= settings.HARD_TOPICS_A_DAY:
         open_to = open_to.filter(response__item__topic="")
@@ -462,7 +515,8 @@ def _lock(adjudicator: User) -> None:
 
 def _locked_free(pk: int, now: datetime) -> Adjudication | None:
     return (
-        Adjudication.objects.select_for_update(skip_locked=True, of=("self",))
+        Adjudication.objects.standing()
+        .select_for_update(skip_locked=True, of=("self",))
         .select_related("response__item")
         .filter(_free(now), pk=pk, settled_at=None, own_at=None)
         .first()
@@ -470,9 +524,11 @@ def _locked_free(pk: int, now: datetime) -> Adjudication | None:
 
 
 def _still_due(adjudication: Adjudication, now: datetime) -> bool:
-    """Whether a trigger still holds: a rating may have been taken back and given anew."""
+    """Whether a trigger still holds: what is declared may have changed since it was opened."""
     holds = [name for two in _twos([adjudication.response_id], now) for name in two.triggers]
-    if holds != adjudication.triggers:
+    if not holds:
+        end(adjudication, Ended.NOT_DUE, now=now)
+    elif holds != adjudication.triggers:
         adjudication.triggers = holds
         adjudication.save(update_fields=["triggers"])
     return bool(holds)
@@ -491,11 +547,19 @@ def _mine(adjudication: Adjudication, adjudicator: User) -> Adjudication:
         .select_related("response__item")
         .get(pk=adjudication.pk)
     )
+    if found.settled_at is None:
+        refuse_ended(found)
     if found.adjudicator_id != adjudicator.pk:
         raise NotYours
-    # Whoever takes a rating back locks them, too: it comes before this step or after it.
-    list(Slot.objects.select_for_update().filter(response=found.response_id).order_by("pk"))
     return found
+
+
+def refuse_ended(adjudication: Adjudication) -> None:
+    """Raise why nobody goes on with one that has ended: ``NotYours`` or ``NoLongerTwo``."""
+    if adjudication.ended == Ended.HANDED_OVER:
+        raise NotYours
+    if adjudication.ended:
+        raise NoLongerTwo
 
 
 def _anchor(adjudication: Adjudication, level: int) -> Anchor:

@@ -501,13 +501,28 @@ class Pause(models.Model):
         return f"{self.person_id} from {self.paused_at:%Y-%m-%d}"
 
 
+class Ended(models.TextChoices):
+    """Why an adjudication no longer stands. It stays on record, just as it was."""
+
+    HANDED_OVER = "handed over", "handed over"
+    TAKEN_BACK = "taken back", "a rating was taken back"
+    NOT_DUE = "not due", "no rule asks for it any more"
+
+
+class AdjudicationQuerySet(models.QuerySet["Adjudication"]):
+    def standing(self) -> Self:
+        """Those that hold for their response: at most one of each."""
+        return self.filter(ended_at=None)
+
+
 class Adjudication(models.Model):
     """What an adjudicator decided where two ratings differ. The ratings stay as they were.
 
-    Their own level is kept before they have seen either rating; then they settle.
+    Their own level is kept before they have seen either rating; then they settle. It stands as
+    long as both its ratings do, and until it is handed over.
     """
 
-    response = models.OneToOneField(Response, models.PROTECT, related_name="adjudication")
+    response = models.ForeignKey(Response, models.PROTECT, related_name="adjudications")
     triggers = models.JSONField(default=list)
     opened_at = models.DateTimeField(default=timezone.now)
     code = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -515,16 +530,40 @@ class Adjudication(models.Model):
     held_until = models.DateTimeField(null=True)
     own_anchor = models.ForeignKey(Anchor, models.PROTECT, null=True, related_name="+")
     own_at = models.DateTimeField(null=True)
-    # The rating shown as side 1, drawn by chance when the two were first shown.
+    # The two ratings it is about. Which one is shown as side 1 was drawn by chance at the opening.
     first_side = models.ForeignKey(Rating, models.PROTECT, null=True, related_name="+")
+    second_side = models.ForeignKey(Rating, models.PROTECT, null=True, related_name="+")
     anchor = models.ForeignKey(Anchor, models.PROTECT, null=True, related_name="+")
     reason = models.TextField(blank=True)
     guideline_gap = models.BooleanField(default=False)
     harm_upheld = models.BooleanField(null=True)
     settled_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    ended = models.CharField(max_length=15, choices=Ended, blank=True)
+
+    objects = AdjudicationQuerySet.as_manager()
 
     class Meta:
         constraints = [
+            models.UniqueConstraint(
+                fields=["response"],
+                condition=Q(ended_at=None),
+                name="rating_adjudication_one_stands",
+            ),
+            models.CheckConstraint(
+                condition=Q(first_side__isnull=False, second_side__isnull=False)
+                | Q(ended_at__isnull=False),
+                name="rating_adjudication_stands_on_two",
+            ),
+            models.CheckConstraint(
+                condition=Q(ended_at=None, ended="")
+                | Q(ended_at__isnull=False, ended__in=["handed over", "taken back", "not due"]),
+                name="rating_adjudication_ended_says_why",
+            ),
+            models.CheckConstraint(
+                condition=Q(settled_at=None) | Q(ended__in=["", "taken back"]),
+                name="rating_adjudication_settled_stays",
+            ),
             models.CheckConstraint(
                 condition=Q(settled_at=None)
                 | Q(
@@ -543,7 +582,9 @@ class Adjudication(models.Model):
         ]
         indexes = [
             models.Index(
-                fields=["opened_at"], condition=Q(settled_at=None), name="rating_adjudication_open"
+                fields=["opened_at"],
+                condition=Q(settled_at=None, ended_at=None),
+                name="rating_adjudication_due",
             ),
         ]
 
@@ -564,6 +605,7 @@ class EventKind(models.TextChoices):
     NOMINATE = "nominate", "nominate"
     AGREE = "agree", "agree"
     QUALIFY = "qualify", "qualify"
+    END = "end", "end"
 
 
 class Event(models.Model):

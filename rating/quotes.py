@@ -10,10 +10,14 @@ Markdown marks, list bullets included; case. A run of white space counts as one 
 """
 
 import html
+import string
 import unicodedata
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 from itertools import islice
 
 import regex
@@ -24,6 +28,8 @@ LONGEST_TYPED = 20_000
 MOST_PLACES = 20
 # The closest passage is looked for with no more of what was typed than this.
 MOST_WORDS = 200
+# Nor with so much that more than this many pairs of words would be compared.
+MOST_PAIRS = 1_000_000
 LONGEST_SHOWN = 300
 LEAST_LIKENESS = 0.5
 
@@ -34,7 +40,13 @@ WORD = regex.compile(
     rf"(?:['’][[\p{{L}}\p{{M}}\p{{N}}]--[{UNSPACED}]]+)*"
 )
 LETTER = regex.compile(rf"(?V1)[[\p{{L}}\p{{N}}]--[{UNSPACED}]]")
-GRAPHEME = regex.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});|\X")
+LETTERS = regex.compile(rf"{LETTER.pattern}+")
+LETTERS_BEFORE = regex.compile(rf"(?r){LETTER.pattern}+")
+# Plain text is folded at one go. Its last character must have nothing that combines with it.
+PLAIN = frozenset(string.ascii_letters + string.digits + ".,;:!?'\"()")
+PLAIN_TEXT = r"[A-Za-z0-9.,;:!?'\"()]+(?: [A-Za-z0-9.,;:!?'\"()]+)*(?=[\x00-\x7f]|\Z)"
+ENTITY = r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
+GRAPHEME = regex.compile(rf"{PLAIN_TEXT}|{ENTITY}|\X")
 BULLETS = frozenset("-+•‣–*")
 MARKS = frozenset("*_`#>~|\\")
 UNSEEN = frozenset(
@@ -42,15 +54,9 @@ UNSEEN = frozenset(
     "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # direction
     "\ufe0e\ufe0f"  # text or emoji style
 )
-SAME = str.maketrans(
-    {
-        **dict.fromkeys("‘’‚‛′ʼ´＇", "'"),
-        **dict.fromkeys("“”„‟″«»＂", '"'),
-        **dict.fromkeys("‐‑‒–—―−﹘﹣－", "-"),
-        **dict.fromkeys(UNSEEN | MARKS),
-        "…": "...",
-    }
-)
+QUOTES = str.maketrans({**dict.fromkeys("‘’‚‛′ʼ´＇", "'"), **dict.fromkeys("“”„‟″«»＂", '"')})
+DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−﹘﹣－", "-"))
+SAME = QUOTES | DASHES | str.maketrans({**dict.fromkeys(UNSEEN | MARKS), "…": "..."})
 
 
 @dataclass(frozen=True)
@@ -124,14 +130,18 @@ def find(text: str, words: str, hint: int | None = None) -> Span:
     """
     if len(words) > LONGEST_TYPED:
         raise TooLong
-    places = list(_as_written(text, words.strip())) or list(_folded(text, words))
-    if not places:
+    found = _as_written(text, words.strip()) or _folded(text, words)
+    if found is None:
         raise TooShort if len(WORD.findall(words)) == 0 else _not_there(text, words)
-    if not long_enough(text, places[0]):
+    if not long_enough(text, next(found.after(0))):
         raise TooShort
-    if len(places) > 1 and hint is None:
-        raise Several(places[:MOST_PLACES])
-    return min(places, key=lambda span: abs(span.start - (hint or 0)))
+    if hint is None:
+        places = list(islice(found.after(0), MOST_PLACES))
+        if len(places) > 1:
+            raise Several(places)
+        return places[0]
+    beside = [*islice(found.before(hint), 1), *islice(found.after(hint), 1)]
+    return min(beside, key=lambda span: abs(span.start - hint))
 
 
 def check(text: str, start: int, end: int) -> Span:
@@ -167,28 +177,90 @@ def trimmed(text: str, span: Span) -> Span:
     return Span(start, max(start, span.end - len(quoted) + len(quoted.rstrip())))
 
 
-def _as_written(text: str, words: str) -> Iterator[Span]:
+class _Places:
+    """The places where words stand in a text, from any point on, none looked for before it is asked.
+
+    The text may be a folded one: then ``starts`` and ``ends`` map it back.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        words: str,
+        back: tuple[Sequence[int], Sequence[int]] | None = None,
+    ) -> None:
+        self.text, self.words, self.back = text, words, back
+
+    def after(self, start: int) -> Iterator[Span]:
+        """Those that begin at this point of the original or after it, in order."""
+        at = self.text.find(self.words, self._folded_at(start))
+        while at >= 0:
+            if self._inside_a_word(at):
+                # Every start within the same word is refused, too.
+                at = self.text.find(self.words, _end_of_word(self.text, at))
+                continue
+            if span := self._span(at):
+                yield span
+            at = self.text.find(self.words, at + 1)
+
+    def before(self, start: int) -> Iterator[Span]:
+        """Those that begin before it, the nearest first."""
+        end = self._folded_at(start) + len(self.words) - 1
+        while (at := self.text.rfind(self.words, 0, max(0, end))) >= 0:
+            if self._inside_a_word(at):
+                end = _start_of_word(self.text, at) + len(self.words)
+                continue
+            if span := self._span(at):
+                yield span
+            end = at + len(self.words) - 1
+
+    def _folded_at(self, start: int) -> int:
+        if self.back is None:
+            return start
+        return bisect_left(self.back[0], start)
+
+    def _inside_a_word(self, at: int) -> bool:
+        before, here = self.text[at - 1 : at], self.text[at : at + 1]
+        return bool(LETTER.match(before) and LETTER.match(here))
+
+    def _span(self, at: int) -> Span | None:
+        span = Span(at, at + len(self.words))
+        if _cuts_a_word(self.text, span):
+            return None
+        if self.back is None:
+            return span if _on_graphemes(self.text, span) else None
+        starts, ends = self.back
+        return Span(starts[at], ends[span.end - 1])
+
+
+def _as_written(text: str, words: str) -> _Places | None:
     """The places where the words stand exactly so."""
-    at = text.find(words) if words else -1
-    while at >= 0:
-        span = Span(at, at + len(words))
-        if not _cuts_a_word(text, span) and _on_graphemes(text, span):
-            yield span
-        at = text.find(words, at + 1)
+    return _if_any(_Places(text, words)) if words else None
 
 
-def _folded(text: str, words: str) -> Iterator[Span]:
+def _folded(text: str, words: str) -> _Places | None:
     """The places where the words stand after folding."""
     needle = fold(words)[0].strip()
     if not needle:
-        return
+        return None
     haystack, starts, ends = fold(text)
-    at = haystack.find(needle)
-    while at >= 0:
-        last = at + len(needle)
-        if not _cuts_a_word(haystack, Span(at, last)):
-            yield Span(starts[at], ends[last - 1])
-        at = haystack.find(needle, at + 1)
+    return _if_any(_Places(haystack, needle, (starts, ends)))
+
+
+def _if_any(places: _Places) -> _Places | None:
+    return places if next(places.after(0), None) else None
+
+
+def _end_of_word(text: str, at: int) -> int:
+    """Where the letters that go on at this place end."""
+    found = LETTERS.match(text, at)
+    return found.end() if found else at + 1
+
+
+def _start_of_word(text: str, at: int) -> int:
+    """Where the letters begin that this place is amidst."""
+    found = LETTERS_BEFORE.match(text, 0, at)
+    return found.start() if found else at
 
 
 def fold(text: str) -> tuple[str, list[int], list[int]]:
@@ -199,6 +271,12 @@ def fold(text: str) -> tuple[str, list[int], list[int]]:
     line_is_blank = True
     for match in GRAPHEME.finditer(text):
         grapheme = match[0]
+        if grapheme[0] in PLAIN and grapheme.isascii():
+            folded.extend(grapheme.lower())
+            starts.extend(range(match.start(), match.end()))
+            ends.extend(range(match.start() + 1, match.end() + 1))
+            line_is_blank = False
+            continue
         bullet = (
             line_is_blank and grapheme in BULLETS and text[match.end() : match.end() + 1] == " "
         )
@@ -215,6 +293,7 @@ def fold(text: str) -> tuple[str, list[int], list[int]]:
     return "".join(folded), starts, ends
 
 
+@lru_cache(maxsize=4096)
 def _fold_one(grapheme: str) -> str:
     meant = html.unescape(grapheme) if grapheme[0] == "&" else grapheme
     # Before NFKC, which would make a space and an accent of a quote mark, and after it.
@@ -243,9 +322,10 @@ def _on_graphemes(text: str, span: Span) -> bool:
 
 def _not_there(text: str, words: str) -> NotThere:
     """The refusal, with the passage that has most of the words in their order."""
-    wanted = [fold(match[0])[0] for match in islice(WORD.finditer(words), MOST_WORDS)]
+    wanted = [_fold_word(match[0]) for match in islice(WORD.finditer(words), MOST_WORDS)]
     spans = [Span(*match.span()) for match in WORD.finditer(text)]
-    there = [fold(span.of(text))[0] for span in spans]
+    there = [_fold_word(span.of(text)) for span in spans]
+    wanted = _fewer(wanted, there)
     anchor = SequenceMatcher(None, there, wanted, autojunk=False).find_longest_match()
     if not anchor.size:
         return NotThere()
@@ -262,9 +342,24 @@ def _not_there(text: str, words: str) -> NotThere:
         return NotThere()
     closest = Span(spans[first].start, spans[last - 1].end)
     original = [span.of(text) for span in spans[first:last]]
-    typed = [match[0] for match in islice(WORD.finditer(words), MOST_WORDS)]
+    typed = [match[0] for match in islice(WORD.finditer(words), len(wanted))]
     difference = _difference(there[first:last], original, wanted, typed)
     return NotThere(closest.of(text), closest, difference)
+
+
+def _fold_word(word: str) -> str:
+    return word.lower() if word.isascii() else fold(word)[0]
+
+
+def _fewer(wanted: list[str], there: Sequence[str]) -> list[str]:
+    """As many of the wanted words as can be compared: one said over and over meets itself often."""
+    often = Counter(there)
+    pairs = 0
+    for count, word in enumerate(wanted):
+        pairs += often[word]
+        if pairs > MOST_PAIRS:
+            return wanted[: max(LEAST_WORDS, count)]
+    return wanted
 
 
 def _widened(text: str, spans: Sequence[Span], place: int, by: int) -> int:

@@ -1,5 +1,7 @@
 """The maintainers' page of those who rate: who works, who is paused, whether they are linked."""
 
+from uuid import UUID
+
 from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -7,8 +9,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from rating import queue
-from rating.models import Role, User
+from rating import adjudication, queue
+from rating.models import Adjudication, Role, User
 from rating.raters import links_of, rater_lines
 from runs.access import role_required
 from runs.models import Wave
@@ -23,6 +25,10 @@ class PauseForm(forms.Form):
         label="What becomes of earlier ratings",
         initial="Your earlier ratings stay as they are.",
     )
+
+
+class HandOverForm(forms.Form):
+    reason = forms.CharField(max_length=500, label="Why")
 
 
 @require_safe
@@ -60,8 +66,31 @@ def resume(request: HttpRequest, pseudonym: str) -> HttpResponse:
     return redirect("rating:raters")
 
 
+@require_POST
+@role_required(Role.MAINTAINER)
+def hand_over(request: HttpRequest, code: UUID) -> HttpResponse:
+    """Let somebody else settle what an adjudicator began and does not go on with."""
+    assert isinstance(request.user, User)
+    begun = get_object_or_404(Adjudication.objects.filter(own_at__isnull=False), code=code)
+    form = HandOverForm(request.POST)
+    if not form.is_valid():
+        return _show(request, PauseForm(), hand_over=form, of=code, status=422)
+    reason = form.cleaned_data["reason"]
+    if adjudication.hand_over(begun, request.user, reason, now=timezone.now()):
+        messages.info(request, "Somebody else can settle it now.")
+    else:
+        messages.info(request, "Nothing was changed: it is settled, or handed over already.")
+    return redirect("rating:raters")
+
+
 def _show(
-    request: HttpRequest, form: PauseForm, pseudonym: str = "", *, status: int = 200
+    request: HttpRequest,
+    form: PauseForm,
+    pseudonym: str = "",
+    *,
+    hand_over: HandOverForm | None = None,
+    of: UUID | None = None,
+    status: int = 200,
 ) -> HttpResponse:
     waves = Wave.objects.order_by("title", "code")
     context = {
@@ -69,5 +98,8 @@ def _show(
         "links": [links_of(wave) for wave in waves],
         "form": form,
         "open": pseudonym,
+        "begun": adjudication.begun().select_related("adjudicator").order_by("own_at"),
+        "hand_over": hand_over,
+        "of": of,
     }
     return render(request, "rating/raters.html", context, status=status)

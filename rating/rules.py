@@ -61,6 +61,20 @@ ASKED_BEFORE = (
     "EXISTS (SELECT 1 FROM rating_guess s JOIN rating_rating g ON g.id = s.rating_id"
     " JOIN rating_rating h ON h.assignment_id = g.assignment_id WHERE h.id = NEW.rating_id)"
 )
+TWO_OF_IT = (
+    "(SELECT COUNT(*) FROM rating_rating g WHERE g.id IN (NEW.first_side_id, NEW.second_side_id)"
+    " AND g.response_id = NEW.response_id AND g.kind = 'counted'"
+    " AND g.withdrawn_at IS NULL AND g.superseded_by_id IS NULL) = 2"
+)
+STANDS_ON_IT = (
+    "(NEW.withdrawn_at IS NOT NULL OR NEW.superseded_by_id IS NOT NULL)"
+    " AND EXISTS (SELECT 1 FROM rating_adjudication j WHERE j.response_id = NEW.response_id"
+    " AND j.ended_at IS NULL AND NEW.id IN (j.first_side_id, j.second_side_id))"
+)
+# What may still change of an adjudication, by its state.
+MOVES = ("triggers", "adjudicator", "held_until", "own_anchor", "own_at", "ended_at", "ended")
+DECIDES = ("anchor", "reason", "guideline_gap", "harm_upheld", "settled_at")
+BEGUN = ("triggers", "held_until", "ended_at", "ended", *DECIDES)
 
 GUARDS = [
     no_change(
@@ -160,11 +174,58 @@ GUARDS = [
     no_change(
         Adjudication,
         "The level an adjudicator gave before seeing the others is never edited.",
-        but=[f.name for f in Adjudication._meta.concrete_fields if not f.name.startswith("own_")],
+        but=BEGUN,
         when="OLD.own_at IS NOT NULL",
         name="own_level_stays",
     ),
-    no_change(Adjudication, "What is settled is never edited.", when="OLD.settled_at IS NOT NULL"),
+    no_change(
+        Adjudication,
+        "What is settled is never edited.",
+        but=("ended_at", "ended"),
+        when="OLD.settled_at IS NOT NULL",
+    ),
+    no_change(
+        Adjudication,
+        "What an adjudication is about never changes.",
+        but=(*MOVES, *DECIDES),
+        name="about_stays",
+    ),
+    no_change(
+        Adjudication,
+        "An adjudication that has ended stays as it was.",
+        but=("held_until", "ended_at", "ended"),
+        when="OLD.ended_at IS NOT NULL",
+        name="ended_stays",
+    ),
+    Guard(
+        "rating_adjudication_ended_for_good",
+        "rating_adjudication",
+        "UPDATE",
+        "OLD.ended_at IS NOT NULL AND OLD.ended <> 'taken back'"
+        " AND (NEW.ended_at IS NULL OR NEW.ended <> OLD.ended)",
+        "What was handed over, or is not due, does not come back.",
+    ),
+    Guard(
+        "rating_adjudication_opened_on_two",
+        "rating_adjudication",
+        "INSERT",
+        f"NEW.ended_at IS NULL AND NOT {TWO_OF_IT}",
+        "An adjudication stands on the two counted ratings of its response.",
+    ),
+    Guard(
+        "rating_adjudication_back_on_two",
+        "rating_adjudication",
+        "UPDATE",
+        f"OLD.ended_at IS NOT NULL AND NEW.ended_at IS NULL AND NOT {TWO_OF_IT}",
+        "An adjudication comes back with both its ratings.",
+    ),
+    Guard(
+        "rating_rating_settled_upon",
+        "rating_rating",
+        "UPDATE",
+        STANDS_ON_IT,
+        "A rating is not taken back while an adjudication stands on it.",
+    ),
     no_delete(Adjudication, "An adjudication is never deleted."),
     no_change(Event, "The log is never edited.", but=("previous", "seal")),
     no_change(Event, "The log is never edited.", when="OLD.seal <> ''", name="sealed"),

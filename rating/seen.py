@@ -7,7 +7,10 @@ from runs.models import Response
 
 
 def responses_seen_by(person: User) -> QuerySet[Response]:
-    """Responses whose ratings this person has seen, as adjudicator: they may never rate them."""
+    """Responses whose ratings this person has seen, as adjudicator: they may never rate them.
+
+    Whatever became of the settling: handed over or ended, what was seen stays seen.
+    """
     return Response.objects.filter(
-        adjudication__adjudicator=person, adjudication__own_at__isnull=False
-    )
+        adjudications__adjudicator=person, adjudications__own_at__isnull=False
+    ).distinct()

@@ -33,7 +33,6 @@ ALREADY = "You settled this at {time}. Nothing was stored twice."
 OWN_STAYS = "Your own level was kept at {time}, before you saw the two. It stays as it was."
 GONE = "Your time with this response was over, and somebody else has it now. You did nothing wrong."
 NOT_TWO = "One of the two ratings was taken back, so there is nothing to settle here for now."
-CHANGED = "One of the two ratings has changed. Your words are still here. Look again, then settle."
 
 
 class AdjudicatorRequest(HttpRequest):
@@ -49,7 +48,6 @@ class OwnLevelForm(forms.Form):
 class SettleForm(forms.Form):
     reason = forms.CharField(max_length=LONGEST_REASON, error_messages={"required": SAY_WHY})
     guideline_gap = forms.BooleanField(required=False)
-    shown = forms.CharField(required=False)
 
     def __init__(self, card: Card, flagged: bool, *args: Any) -> None:
         super().__init__(*args)
@@ -75,7 +73,7 @@ def _level_field(card: Card, missing: str) -> forms.Field:
 def queue(request: AdjudicatorRequest) -> HttpResponse:
     """What is in hand, or a place to begin."""
     now = timezone.now()
-    held = room.current(request.user, now=now)
+    held = room.current(request.user)
     waiting = room.waiting_for(request.user, now=now)
     return _state(request, "start", held=held, waiting=waiting)
 
@@ -107,13 +105,14 @@ def settle(request: AdjudicatorRequest, code: UUID) -> HttpResponse:
             raise room.NotYours
         if adjudication.settled_at:
             raise room.AlreadySettled(adjudication)
+        room.refuse_ended(adjudication)
         if request.method == "POST":
             return _act(request, adjudication)
         return _show(request, adjudication)
     except room.NotYours:
-        return _state(request, "gone", said=GONE, status=409)
+        return _gone(request, GONE)
     except room.NoLongerTwo:
-        return _state(request, "gone", said=NOT_TWO, status=409)
+        return _gone(request, NOT_TWO)
     except room.AlreadySettled as why:
         said = ALREADY.format(time=_clock(why.adjudication.settled_at))
         return _state(request, "done", said=said, status=409)
@@ -156,9 +155,7 @@ def _give_back(request: AdjudicatorRequest, adjudication: Adjudication) -> HttpR
 
 
 def _decide(request: AdjudicatorRequest, adjudication: Adjudication, act: str) -> HttpResponse:
-    now = timezone.now()
-    both = room.sides(adjudication, now=now)
-    flagged = any(rating.critical_harm for rating in both)
+    flagged = any(rating.critical_harm for rating in room.sides(adjudication))
     form = SettleForm(room.card_of(adjudication), flagged, request.POST)
     if act != "settle":
         form.errors.clear()
@@ -166,19 +163,15 @@ def _decide(request: AdjudicatorRequest, adjudication: Adjudication, act: str) -
     if not form.is_valid():
         return _show(request, adjudication, decision=form, status=422)
     said = form.cleaned_data
-    try:
-        settled = room.settle(
-            adjudication,
-            request.user,
-            said["level"],
-            said["reason"],
-            said["guideline_gap"],
-            {"yes": True, "no": False}.get(said["harm"]),
-            now=now,
-            shown=said["shown"],
-        )
-    except room.Changed:
-        return _show(request, adjudication, decision=form, said=CHANGED, status=409)
+    settled = room.settle(
+        adjudication,
+        request.user,
+        said["level"],
+        said["reason"],
+        said["guideline_gap"],
+        {"yes": True, "no": False}.get(said["harm"]),
+        now=timezone.now(),
+    )
     messages.info(request, SETTLED.format(time=_clock(settled.settled_at)))
     return redirect("rating:settle_queue")
 
@@ -192,9 +185,8 @@ def _show(
     said: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    now = timezone.now()
     card = room.card_of(adjudication)
-    both = room.sides(adjudication, now=now)
+    both = room.sides(adjudication)
     said = said or _said(request)
     if adjudication.own_at is None:
         form = own or OwnLevelForm(card)
@@ -218,7 +210,6 @@ def _show(
         "blocks": marked(card.blocks, *(_spans(rating) for rating in both)),
         "flagged": flagged,
         "show": asked if asked in SHOWS else "both",
-        "shown": room.token_of(both),
     }
     return render(request, "rating/settle.html", context, status=status)
 
@@ -257,6 +248,12 @@ def _state(
 ) -> HttpResponse:
     context = {"state": state, "said": said or _said(request), **more}
     return render(request, "rating/settle.html", context, status=status)
+
+
+def _gone(request: AdjudicatorRequest, said: str) -> HttpResponse:
+    """It is no longer theirs; what they had typed is given back to them."""
+    words = request.POST.get("reason", "").strip()
+    return _state(request, "gone", said=said, words=words, status=409)
 
 
 def _said(request: HttpRequest) -> str:

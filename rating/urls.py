@@ -49,6 +49,7 @@ urlpatterns = [
     path("settle/<uuid:code>/", settle_views.settle, name="settle"),
     path("raters/", raters_views.raters, name="raters"),
     path("raters/effects/", effects_views.effects, name="effects"),
+    path("raters/settling/<uuid:code>/", raters_views.hand_over, name="hand_over"),
     path("raters/<str:pseudonym>/pause/", raters_views.pause, name="pause_rater"),
     path("raters/<str:pseudonym>/resume/", raters_views.resume, name="resume_rater"),
     path("people/", people_views.people, name="people"),

@@ -157,7 +157,7 @@ def parse_bank(raw: bytes) -> BankFile:
     """The bank in the bytes of a file. Raises ``BankRefused`` with every fault."""
     try:
         data = json.loads(
-            raw.decode("utf-8-sig"), object_pairs_hook=_no_key_twice, parse_constant=_no_constant
+            raw.decode("utf-8-sig"), object_pairs_hook=no_key_twice, parse_constant=_no_constant
         )
     except UnicodeDecodeError as why:
         raise BankRefused([Fault("", "file", f"not UTF-8 text: {why}.")]) from None
@@ -223,7 +223,8 @@ def leaking_brackets(prompt: str) -> list[str]:
     ]
 
 
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """For ``json.loads``, which would keep the last of two and say nothing of the first."""
     twice = [key for key, times in Counter(key for key, _ in pairs).items() if times > 1]
     if twice:
         raise ValueError(f"the key {twice[0]!r} stands twice in one object")

@@ -24,7 +24,7 @@ class Guard:
 
     name: str
     table: str
-    event: Literal["INSERT", "UPDATE", "DELETE"]
+    event: Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE"]
     condition: str
     message: str
     timing: Literal["BEFORE", "AFTER"] = "BEFORE"
@@ -55,10 +55,25 @@ def no_change(
     return Guard(f"{table}_{name}", table, "UPDATE", f"({when}) AND ({changed})", message)
 
 
+def no_truncate(guards: Iterable[Guard], vendor: str) -> list[Guard]:
+    """For each table that refuses a deletion: it refuses to be emptied at one stroke, too.
+
+    PostgreSQL's TRUNCATE asks no trigger of a row; SQLite has no such thing.
+    """
+    if vendor != "postgresql":
+        return []
+    messages = {guard.table: guard.message for guard in guards if guard.event == "DELETE"}
+    return [
+        Guard(f"{table}_no_truncate", table, "TRUNCATE", "TRUE", message)
+        for table, message in messages.items()
+    ]
+
+
 def sql_for(guard: Guard, vendor: str) -> list[str]:
     """The statements that create one guard, replacing an earlier one of its name."""
     message = guard.message.replace("'", "''")
     if vendor == "postgresql":
+        each = "STATEMENT" if guard.event == "TRUNCATE" else "ROW"
         return [
             f"""CREATE OR REPLACE FUNCTION {guard.name}() RETURNS trigger LANGUAGE plpgsql AS $$
             BEGIN
@@ -68,7 +83,7 @@ def sql_for(guard: Guard, vendor: str) -> list[str]:
                 RETURN COALESCE(NEW, OLD);
             END $$""",
             f"CREATE OR REPLACE TRIGGER {guard.name} {guard.timing} {guard.event} ON {guard.table} "
-            f"FOR EACH ROW EXECUTE FUNCTION {guard.name}()",
+            f"FOR EACH {each} EXECUTE FUNCTION {guard.name}()",
         ]
     # SQLite before 3.39 does not know IS DISTINCT FROM, and says the same with IS NOT.
     condition = guard.condition.replace("IS NOT DISTINCT FROM", "IS")
@@ -98,7 +113,7 @@ def install(sender: AppConfig, using: str = DEFAULT_DB_ALIAS, **_: Any) -> None:
     tables = set(connection.introspection.table_names())
     present = [guard for guard in guards_of(sender) if guard.table in tables]
     with transaction.atomic(using=using), connection.cursor() as cursor:
-        for guard in present:
+        for guard in (*present, *no_truncate(present, connection.vendor)):
             for statement in sql_for(guard, connection.vendor):
                 cursor.execute(statement)
 
@@ -125,8 +140,9 @@ def lift(using: str = DEFAULT_DB_ALIAS, plan: object = True, **_: Any) -> None:
         return
     connection = connections[using]
     standing = installed(connection)
+    guards = all_guards()
     with connection.cursor() as cursor:
-        for guard in all_guards():
+        for guard in (*guards, *no_truncate(guards, connection.vendor)):
             if guard.name in standing:
                 on_table = f" ON {guard.table}" if connection.vendor == "postgresql" else ""
                 cursor.execute(f"DROP TRIGGER {guard.name}{on_table}")

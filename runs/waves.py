@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
+from runs.bank import no_key_twice
 from runs.canonical import NOT_TEXT
 from runs.models import (
     Bank,
@@ -261,7 +262,7 @@ def _imported(
     if len(line) > LARGEST_LINE:
         raise ValueError(f"more than {LARGEST_LINE:,} bytes; nothing after it was read")
     try:
-        data = json.loads(line.decode("utf-8-sig"))
+        data = json.loads(line.decode("utf-8-sig"), object_pairs_hook=no_key_twice)
     except (UnicodeDecodeError, RecursionError):
         raise ValueError("not UTF-8 text of plain JSON") from None
     except ValueError as why:

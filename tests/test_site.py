@@ -14,6 +14,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains
 
+from compassion.celery import app
 from compassion.logs import RequestIdFilter
 from rating.models import Role
 from tests.factories import leased, make_rater, make_user, make_wave
@@ -261,3 +262,46 @@ def test_a_container_asks_itself_by_a_name_that_the_site_answers_to(live_server)
     )
 
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.fixture
+def without_password(client):
+    """Somebody whose account has no password that could be used."""
+    user = make_user(Role.RATER)
+    user.set_unusable_password()
+    user.save()
+    client.force_login(user)
+    return user
+
+
+def test_somebody_without_a_password_sets_one_where_others_change_theirs(client, without_password):
+    page = client.get(reverse("account_change_password"), follow=True)
+    assertContains(page, "<h1>Set a password</h1>", html=True)
+    said = {"password1": "a-quiet-morning-walk", "password2": "a-quiet-morning-walk"}
+    client.post(reverse("account_set_password"), said)
+
+    without_password.refresh_from_db()
+    assert without_password.check_password("a-quiet-morning-walk")
+    assert client.get(reverse("account_set_password")).status_code == 302
+
+
+def test_without_a_password_no_account_page_breaks(client, without_password):
+    names = ["account_login", "account_change_password", "account_set_password", "account_logout"]
+    for name in (*names, "account_reset_password", "home"):
+        assert client.get(reverse(name), follow=True).status_code == 200, name
+        assert client.post(reverse(name), {}, follow=True).status_code < 500, name
+    client.logout()
+    signed = client.post(
+        reverse("account_login"), {"login": without_password.email, "password": "!"}
+    )
+    assert signed.status_code == 200
+    asked = client.post(reverse("account_reset_password"), {"email": without_password.email})
+    assert asked.status_code == 302
+
+
+def test_nothing_warns_of_a_missing_host_when_messages_go_through_files(caplog):
+    with app.connection_for_write() as connection:
+        connection.info()
+
+    assert "No hostname" not in caplog.text
+    assert connection.hostname

@@ -6,6 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
 
+from rating import settled
 from rating.models import (
     Assignment,
     Draft,
@@ -109,6 +110,7 @@ def restore(rating: Rating, by: User, reason: str, *, now: datetime) -> None:
         if found.slot is not None and (own is None or own.state != SlotState.OPEN):
             raise TooLate("Another rating has come in its place.")
         Rating.objects.filter(pk=found.pk).update(withdrawn_at=None)
+        settled.put_back(found, now=now)
         if own is not None:
             Slot.objects.filter(pk=own.pk).update(state=SlotState.RATED)
             settle_partners(found.response_id, slots)
@@ -120,6 +122,7 @@ def restore(rating: Rating, by: User, reason: str, *, now: datetime) -> None:
 def _withdraw(rating: Rating, now: datetime) -> list[Slot]:
     """Take a standing rating out, and open its slot; return the response's slots, locked."""
     slots = locked_slots(rating.response_id)
+    settled.taken_back(rating, now=now)
     own = next((slot for slot in slots if slot.number == rating.slot), None)
     if own is not None:
         count(rating.rater_id, own, _partner_of(rating), -1)

@@ -1,7 +1,7 @@
 """Settling what two readers saw differently: who may, when, once, and blind."""
 
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from threading import Barrier
 
@@ -15,6 +15,7 @@ from rating import adjudication as room
 from rating.models import (
     Adjudication,
     Conflict,
+    Ended,
     Event,
     EventKind,
     Exposure,
@@ -23,7 +24,9 @@ from rating.models import (
     Saw,
     User,
 )
-from rating.queue import Announced, NoWork, Paused, pause, rate, undo, void
+from rating.people import give_roles
+from rating.queue import Announced, NoWork, Paused, pause, rate, restore, undo, void
+from rating.queue import lease as queue_lease
 from rating.quotes import Span
 from rating.seen import responses_seen_by
 from rating.settle_views import SHOWS
@@ -42,6 +45,7 @@ from tests.factories import (
 
 pytestmark = pytest.mark.django_db
 
+DAY = 24 * 60  # in minutes
 FIRST_WORDS, OTHER_WORDS = "I hear how heavy this is for you.", "how heavy this is"
 
 
@@ -173,7 +177,7 @@ def test_a_rating_that_can_still_be_undone_is_shown_to_nobody(settings):
     person = make_adjudicator()
 
     assert isinstance(lease(person), NoWork)
-    room.open_for(response, now=timezone.now() + timedelta(minutes=11))
+    assert not room.open_for(response)
     assert room.waiting_for(person).count == 0
     found = lease(person, later=11)
 
@@ -241,7 +245,7 @@ def test_nobody_settles_a_response_they_rated_or_had_in_hand():
         rating.rater.groups.add(make_adjudicator().groups.get())
         assert lease(rating.rater) == NoWork(room.NOTHING)
     had = response.assignments.first().rater
-    Rating.objects.filter(rater=had).update(withdrawn_at=timezone.now())
+    void(had.ratings.get(), make_user(Role.ADMIN), "by mistake", now=timezone.now())
     assert isinstance(lease(had), NoWork)
 
 
@@ -320,6 +324,26 @@ def test_what_is_given_back_goes_to_others_and_does_not_come_again():
 # A rating taken back
 
 
+def take_back_by(admin: User, rating: Rating) -> None:
+    void(rating, admin, "by mistake", now=timezone.now())
+
+
+def take_back(rating: Rating) -> None:
+    take_back_by(make_user(Role.ADMIN), rating)
+
+
+def put_back(rating: Rating) -> None:
+    restore(rating, make_user(Role.ADMIN), "it stands", now=timezone.now())
+
+
+def rate_anew(level: int) -> Rating:
+    return rate(leased(make_rater()), given(level), now=timezone.now())
+
+
+def standing() -> Adjudication | None:
+    return Adjudication.objects.standing().first()
+
+
 def test_without_two_ratings_it_is_offered_to_nobody():
     response = read_twice()
     room.open_due()
@@ -329,47 +353,253 @@ def test_without_two_ratings_it_is_offered_to_nobody():
 
     assert room.waiting_for(person).count == 0
     assert lease(person) == NoWork(room.NOTHING)
+    assert Adjudication.objects.get().ended == Ended.TAKEN_BACK
 
 
 def test_when_the_new_rating_agrees_there_is_nothing_to_settle_and_when_it_differs_there_is():
     response = read_twice(2, 4)
     room.open_due()
-    person, admin = make_adjudicator(), make_user(Role.ADMIN)
-    void(response.ratings.get(anchor__level=2), admin, "by mistake", now=timezone.now())
-    rate(leased(make_rater()), given(4), now=timezone.now())
+    person = make_adjudicator()
+    take_back(response.ratings.get(anchor__level=2))
+    agreeing = rate_anew(4)
 
     assert lease(person) == NoWork(room.NOTHING)
-    assert Adjudication.objects.get().triggers == []
+    assert standing() is None
 
-    void(response.ratings.filter(withdrawn_at=None).first(), admin, "again", now=timezone.now())
-    rate(leased(make_rater()), given(1), now=timezone.now())
+    take_back(agreeing)
+    rate_anew(1)
 
     assert held(person).triggers == ["distance"]
+    assert Adjudication.objects.count() == 2
+
+
+def test_what_no_declared_rule_asks_for_any_more_is_left_on_record(settings):
+    read_twice(2, 4)
+    room.open_due()
+    settings.ADJUDICATE_AT = 3
+
+    assert lease(make_adjudicator()) == NoWork(room.NOTHING)
+    assert Adjudication.objects.get().ended == Ended.NOT_DUE
+    settings.ADJUDICATE_AT = 2
+    assert held(make_adjudicator()) == standing()
 
 
 def test_a_rating_taken_back_while_it_is_settled_stops_the_settling():
     response = read_twice()
     person = make_adjudicator()
     found = begun(person)
-    void(response.ratings.first(), make_user(Role.ADMIN), "by mistake", now=timezone.now())
+    take_back(response.ratings.first())
 
     with pytest.raises(room.NoLongerTwo):
         room.settle(found, person, 2, "Because.", False, None, now=timezone.now())
     assert isinstance(lease(person), NoWork)
 
 
-def test_a_page_that_showed_other_ratings_settles_nothing():
+def test_what_was_settled_stays_on_record_and_stands_no_longer_once_a_rating_is_taken_back():
+    response = read_twice()
+    before = settled(make_adjudicator(), 2)
+    rating = response.ratings.first()
+
+    take_back(rating)
+
+    found = Adjudication.objects.get()
+    assert (found.ended, found.anchor, found.settled_at) == (
+        Ended.TAKEN_BACK,
+        before.anchor,
+        before.settled_at,
+    )
+    assert standing() is None
+    assert Event.objects.get(kind=EventKind.END).about == {
+        "adjudication": str(found.code),
+        "why": "taken back",
+        "rating": str(rating.pk),
+    }
+
+
+def test_when_the_second_rating_comes_in_anew_another_settles_who_has_seen_neither():
+    response = read_twice(2, 4)
+    first = make_adjudicator()
+    settled(first)
+    take_back(response.ratings.get(anchor__level=2))
+    rate_anew(1)
+
+    assert lease(first) == NoWork(room.NOTHING)
+    again = settled(make_adjudicator(), 3)
+
+    assert standing() == again
+    assert {side.anchor.level for side in room.sides(again)} == {1, 4}
+    assert Adjudication.objects.filter(settled_at__isnull=False).count() == 2
+
+
+def test_a_rating_put_back_brings_back_what_stood_on_it():
+    response = read_twice()
+    before = settled(make_adjudicator())
+    rating = response.ratings.first()
+    take_back(rating)
+
+    put_back(rating)
+
+    assert standing() == before
+    assert standing().settled_at
+    assert room.open_due() == 0
+    assert Event.objects.filter(kind=EventKind.RESTORE, about__has_key="adjudication").count() == 1
+
+
+def test_what_was_begun_comes_back_to_whoever_began_it_with_their_days_anew(settings):
     response = read_twice()
     person = make_adjudicator()
     found = begun(person)
-    shown = room.token_of(room.sides(found, now=timezone.now()))
-    void(response.ratings.first(), make_user(Role.ADMIN), "by mistake", now=timezone.now())
-    rate(leased(make_rater()), given(5), now=timezone.now())
+    rating = response.ratings.first()
+    take_back(rating)
+    assert isinstance(lease(person), NoWork)
+    now = timezone.now() + timedelta(days=30)
 
-    with pytest.raises(room.Changed):
-        room.settle(found, person, 2, "Because.", False, None, now=timezone.now(), shown=shown)
-    shown = room.token_of(room.sides(found, now=timezone.now()))
-    room.settle(found, person, 2, "Because.", False, None, now=timezone.now(), shown=shown)
+    restore(rating, make_user(Role.ADMIN), "it stands", now=now)
+
+    assert lease(person) == found
+    assert standing().held_until == now + timedelta(days=settings.SETTLE_DAYS)
+
+
+def test_a_rating_put_back_brings_nothing_back_while_its_other_half_is_another():
+    response = read_twice(1, 3)
+    settled(make_adjudicator())
+    was = {rating.slot: rating for rating in response.ratings.all()}
+    for rating in was.values():
+        take_back(rating)
+    rate_anew(5)
+
+    put_back(was[response.slots.get(state="open").number])
+
+    assert standing() is None
+    found = held(make_adjudicator())
+    assert 5 in {side.anchor.level for side in room.sides(found)}
+
+
+def test_of_all_that_stood_on_the_same_two_the_newest_comes_back():
+    response = read_twice(2, 4)
+    rating = response.ratings.get(anchor__level=2)
+    settled(make_adjudicator())
+    take_back(rating)
+    newer = rate_anew(1)
+    second = settled(make_adjudicator())
+    take_back(newer)
+    put_back(newer)
+    assert standing() == second
+
+    take_back(newer)
+    put_back(rating)
+
+    assert standing().settled_at
+    assert standing() != second
+    assert {side.anchor.level for side in room.sides(standing())} == {2, 4}
+
+
+# Somebody who does not come back
+
+
+def test_what_is_begun_stays_with_whoever_began_it_for_the_declared_days(settings):
+    settings.SETTLE_DAYS = 3
+    read_twice()
+    slow, other = make_adjudicator(), make_adjudicator()
+    found = begun(slow)
+
+    assert isinstance(lease(other, later=3 * DAY - 1), NoWork)
+    handed = lease(other, later=3 * DAY + 1)
+
+    assert isinstance(handed, Adjudication)
+    assert (handed.response, handed.own_at) == (found.response, None)
+    assert handed != found
+
+
+def test_the_first_level_stays_on_record_just_as_it_was_and_nothing_of_it_is_taken_over():
+    read_twice()
+    slow = make_adjudicator()
+    found = begun(slow, 5)
+    lease(make_adjudicator(), later=7 * DAY + 1)
+
+    left = Adjudication.objects.get(pk=found.pk)
+    assert (left.ended, left.own_anchor, left.own_at, left.adjudicator) == (
+        Ended.HANDED_OVER,
+        found.own_anchor,
+        found.own_at,
+        slow,
+    )
+    [event] = Event.objects.filter(kind=EventKind.END)
+    assert (event.actor, event.about["why"]) == (None, "handed over")
+    with pytest.raises(room.NotYours):
+        room.settle(found, slow, 2, "At last.", False, None, now=timezone.now())
+
+
+def test_a_late_decision_is_welcome_while_nobody_else_asks(settings):
+    read_twice()
+    person = make_adjudicator()
+    found = begun(person)
+    late = timezone.now() + timedelta(days=settings.SETTLE_DAYS + 30)
+
+    assert room.waiting_for(person, now=late).in_hand
+    assert room.lease(person, now=late) == found
+    assert room.settle(found, person, 2, "Because.", False, None, now=late).settled_at == late
+
+
+def test_what_waits_is_counted_once_its_days_are_over():
+    read_twice()
+    begun(make_adjudicator())
+    other = make_adjudicator()
+
+    assert room.waiting_for(other).count == 0
+    assert room.waiting_for(other, now=timezone.now() + timedelta(days=8)).count == 1
+
+
+@pytest.mark.parametrize("how", ["paused", "left", "no longer an adjudicator"])
+def test_what_somebody_began_who_gets_no_work_goes_to_another_at_once(how):
+    read_twice()
+    gone = make_adjudicator()
+    begun(gone)
+    if how == "paused":
+        pause(gone, None, "We look at it together.", "They stay.", now=timezone.now())
+    elif how == "left":
+        User.objects.filter(pk=gone.pk).update(is_active=False)
+    else:
+        gone.groups.clear()
+
+    assert held(make_adjudicator()).own_at is None
+
+
+def test_whoever_saw_the_two_never_rates_the_response_nor_settles_it_again():
+    response = read_twice()
+    slow = make_adjudicator()
+    found = begun(slow)
+    assert room.hand_over(found, make_user(Role.MAINTAINER), "On leave.", now=timezone.now())
+
+    assert lease(slow) == NoWork(room.NOTHING)
+    assert list(responses_seen_by(slow)) == [response]
+    take_back(response.ratings.first())
+    assert list(responses_seen_by(slow)) == [response]
+    give_roles(slow, [Role.RATER, Role.ADJUDICATOR])
+    assert isinstance(queue_lease(slow, now=timezone.now()), NoWork)
+
+
+def test_what_somebody_gave_back_does_not_come_to_them_as_another_one_either():
+    read_twice()
+    unwilling = make_adjudicator()
+    room.give_back(held(unwilling), unwilling, conflict=False, now=timezone.now())
+    begun(make_adjudicator())
+
+    assert lease(unwilling, later=8 * DAY) == NoWork(room.NOTHING)
+    assert isinstance(lease(make_adjudicator(), later=8 * DAY), Adjudication)
+
+
+def test_handing_over_is_done_once_and_never_what_is_settled():
+    read_twice()
+    person, admin = make_adjudicator(), make_user(Role.MAINTAINER)
+    found = begun(person)
+
+    assert room.hand_over(found, admin, "On leave.", now=timezone.now())
+    assert not room.hand_over(found, admin, "On leave.", now=timezone.now())
+    assert Adjudication.objects.count() == 2
+    done = settled(make_adjudicator())
+    assert not room.hand_over(done, admin, "On leave.", now=timezone.now())
+    assert [event.actor for event in Event.objects.filter(kind=EventKind.END)] == [admin]
 
 
 # Settling
@@ -464,9 +694,8 @@ def test_sides_are_drawn_by_chance_and_stay():
     for _ in range(24):
         read_twice()
     room.open_due()
-    now = timezone.now()
-    firsts = [room.sides(one, now=now)[0].anchor.level for one in Adjudication.objects.all()]
-    again = [room.sides(one, now=now)[0].anchor.level for one in Adjudication.objects.all()]
+    firsts = [room.sides(one)[0].anchor.level for one in Adjudication.objects.all()]
+    again = [room.sides(one)[0].anchor.level for one in Adjudication.objects.all()]
 
     assert firsts == again
     assert set(firsts) == {2, 4}
@@ -512,6 +741,101 @@ def test_editing_ones_own_level_or_what_is_settled_or_deleting_either():
         mine._raw_delete("default")
 
 
+def test_changing_who_saw_the_two_or_what_it_is_about():
+    response = read_twice()
+    other = make_adjudicator()
+    room.open_for(response)
+    opened = Adjudication.objects.all()
+    first, second = room.sides(opened.get())
+
+    for change in ({"first_side": second, "second_side": first}, {"opened_at": timezone.now()}):
+        with refused("is about never changes"), transaction.atomic():
+            opened.update(**change)
+    begun(make_adjudicator())
+    with refused("before seeing the others is never edited"), transaction.atomic():
+        opened.update(adjudicator=other)
+
+
+def test_two_that_stand_for_one_response():
+    read_twice()
+    found = held(make_adjudicator())
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Adjudication.objects.create(
+            response=found.response, first_side=found.first_side, second_side=found.second_side
+        )
+
+
+def test_one_that_stands_on_less_than_the_two_counted_ratings_of_its_response():
+    read_twice()
+    elsewhere = held(make_adjudicator())
+    response = read_twice()
+    one, other = response.ratings.all()
+
+    for sides in ((one, None), (one, one), (one, elsewhere.first_side)):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Adjudication.objects.create(
+                response=response, first_side=sides[0], second_side=sides[1]
+            )
+    take_back(other)
+    with refused("stands on the two counted ratings"), transaction.atomic():
+        Adjudication.objects.create(response=response, first_side=one, second_side=other)
+
+
+def test_taking_a_rating_back_from_under_what_stands_on_it():
+    response = read_twice()
+    settled(make_adjudicator())
+    one = response.ratings.first()
+
+    with refused("while an adjudication stands on it"), transaction.atomic():
+        Rating.objects.filter(pk=one.pk).update(withdrawn_at=timezone.now())
+    take_back(one)
+    assert standing() is None
+
+
+def test_bringing_back_what_has_lost_a_rating_or_was_handed_over():
+    response = read_twice()
+    found = begun(make_adjudicator())
+    mine = Adjudication.objects.filter(pk=found.pk)
+    take_back(response.ratings.first())
+
+    with refused("comes back with both its ratings"), transaction.atomic():
+        mine.update(ended_at=None, ended="")
+    with refused("stays as it was"), transaction.atomic():
+        mine.update(settled_at=timezone.now(), anchor=found.own_anchor, reason="Because.")
+    put_back(response.ratings.first())
+    room.hand_over(found, None, "", now=timezone.now())
+    for change in ({"ended_at": None, "ended": ""}, {"ended": "taken back"}):
+        with refused("does not come back"), transaction.atomic():
+            mine.update(**change)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"ended": "taken back"},
+        {"ended_at": timezone.now()},
+        {"ended": "x", "ended_at": timezone.now()},
+    ],
+)
+def test_an_end_without_its_moment_or_its_reason(change):
+    read_twice()
+    found = held(make_adjudicator())
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Adjudication.objects.filter(pk=found.pk).update(**change)
+
+
+def test_handing_over_what_is_settled():
+    read_twice()
+    found = settled(make_adjudicator())
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Adjudication.objects.filter(pk=found.pk).update(
+            ended="handed over", ended_at=timezone.now()
+        )
+
+
 def test_settling_in_halves():
     read_twice()
     found = held(make_adjudicator())
@@ -551,6 +875,52 @@ def test_many_at_once_never_hold_the_same_and_settle_each_once():
     assert Adjudication.objects.filter(settled_at__isnull=False).count() == 3
     assert Event.objects.filter(kind=EventKind.LOOK).count() == 3
     assert Event.objects.filter(kind=EventKind.SETTLE).count() == 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_ratings_taken_back_and_put_back_while_many_settle_leave_one_that_stands_at_most():
+    responses = [read_twice() for _ in range(2)]
+    people = [make_adjudicator() for _ in range(3)]
+    admin = make_user(Role.ADMIN)
+    together = Barrier(len(people) + len(responses))
+
+    def work(person: User) -> None:
+        together.wait(30)
+        try:
+            for _ in range(6):
+                found = lease(person)
+                if not isinstance(found, Adjudication):
+                    continue
+                now = timezone.now()
+                with suppress(room.NoLongerTwo, room.NotYours, room.OwnLevelFirst):
+                    room.give_own_level(found, person, 3, now=now)
+                    room.hand_over(found, admin, "Let us see.", now=now)
+                    room.settle(found, person, 2, "Because.", False, None, now=now)
+        finally:
+            connection.close()
+
+    def meddle(response: Response) -> None:
+        together.wait(30)
+        try:
+            for _ in range(6):
+                for rating in response.ratings.all():
+                    take_back_by(admin, rating)
+                    restore(rating, admin, "it stands", now=timezone.now())
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(people) + len(responses)) as pool:
+        jobs = [pool.submit(work, one) for one in people]
+        jobs += [pool.submit(meddle, one) for one in responses]
+        for job in jobs:
+            job.result()
+
+    for response in responses:
+        room.open_for(response)
+        stands = Adjudication.objects.standing().get(response=response)
+        assert {side.pk for side in room.sides(stands)} == {
+            rating.pk for rating in Rating.objects.counted().filter(response=response)
+        }
 
 
 # The pages
@@ -721,20 +1091,70 @@ def test_a_stale_page_says_what_happened(client, person, settings):
     assertContains(late, "somebody else has it now", status_code=409)
 
 
-def test_a_rating_taken_back_meanwhile_is_said_and_the_words_typed_stay(client, person):
+def test_a_rating_taken_back_meanwhile_is_said_and_the_words_typed_are_given_back(client, person):
     response = read_twice()
     found = begun(person)
-    shown = room.token_of(room.sides(found, now=timezone.now()))
-    fields = {"do": "settle", "level": 2, "reason": "My long reason.", "shown": shown}
-    void(response.ratings.first(), make_user(Role.ADMIN), "by mistake", now=timezone.now())
-    assertContains(client.post(url(found), fields), "was taken back", status_code=409)
-    rate(leased(make_rater()), given(5), now=timezone.now())
+    fields = {"do": "settle", "level": 2, "reason": "My long <reason>."}
+    take_back(response.ratings.first())
 
     page = client.post(url(found), fields)
 
-    assertContains(page, "has changed", status_code=409)
-    assertContains(page, "My long reason.", status_code=409)
+    assertContains(page, "was taken back", status_code=409)
+    assertContains(page, "My long &lt;reason&gt;.", status_code=409)
     assert Adjudication.objects.get().settled_at is None
+
+
+def test_what_was_handed_over_meanwhile_says_so_and_gives_the_words_back(client, person):
+    read_twice()
+    found = begun(person)
+    lease(make_adjudicator(), later=8 * DAY)
+
+    page = client.post(url(found), {"do": "settle", "level": 2, "reason": "My long reason."})
+
+    assertContains(page, "somebody else has it now", status_code=409)
+    assertContains(page, "My long reason.", status_code=409)
+    assertContains(client.get(url(found)), "somebody else has it now", status_code=409)
+
+
+def test_the_page_says_until_when_what_is_begun_stays_ones_own(client, person):
+    read_twice()
+    found = begun(person)
+
+    page = client.get(reverse("rating:settle_queue"))
+
+    assertContains(page, f"{timezone.localtime(found.held_until):%-d %B %Y, %H:%M}")
+
+
+def test_a_maintainer_hands_over_what_is_begun_and_sees_no_level(client):
+    read_twice()
+    begun(make_adjudicator(), 3)
+    slow = Adjudication.objects.get()
+    client.force_login(make_user(Role.MAINTAINER))
+
+    page = client.get(reverse("rating:raters"))
+    assertContains(page, slow.adjudicator.pseudonym)
+    assertNotContains(page, "Functional")
+    where = reverse("rating:hand_over", args=[slow.code])
+    assertContains(client.post(where), "Error: Why", status_code=422)
+    said = client.post(where, {"reason": "On leave."}, follow=True)
+
+    assertContains(said, "Somebody else can settle it now.")
+    assertContains(said, "Nothing is begun and not settled.")
+    assert Event.objects.get(kind=EventKind.END).about["reason"] == "On leave."
+    again = client.post(where, {"reason": "On leave."}, follow=True)
+    assertContains(again, "Nothing was changed")
+
+
+@pytest.mark.parametrize("role", [Role.RATER, Role.ITEM_REVIEWER, Role.ADJUDICATOR, Role.ADMIN])
+def test_nobody_but_maintainers_hands_over(client, role):
+    read_twice()
+    found = begun(make_adjudicator())
+    client.force_login(make_user(role))
+
+    answer = client.post(reverse("rating:hand_over", args=[found.code]), {"reason": "x"})
+
+    assert answer.status_code == 404
+    assert Adjudication.objects.get().ended == ""
 
 
 def test_skipping_gives_it_to_others(client, person):
@@ -845,7 +1265,6 @@ def everything(client, person: User):
     for show in SHOWS:
         yield client.get(url(found), {"show": show})
     yield client.post(url(found), {"do": "settle"})
-    yield client.post(url(found), {"do": "settle", "level": 3, "reason": "x", "shown": "other"})
     yield client.get(reverse("rating:settle_queue"))
     yield client.get(reverse("rating:report", args=[found.response.run.wave.code]))
     yield client.get(reverse("runs:waves"))

@@ -1,6 +1,9 @@
 """Quotes: what is found, where, and what is refused with which words."""
 
 import csv
+import unicodedata
+from collections import Counter
+from difflib import SequenceMatcher
 from pathlib import Path
 
 import pytest
@@ -8,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rating.quotes import (
+    MOST_PAIRS,
     NotThere,
     Refused,
     Several,
@@ -71,6 +75,153 @@ def test_words_are_found_through_the_folding_and_the_original_slice_is_kept(word
 )
 def test_scripts_and_encodings_of_all_kinds_keep_their_places(text, words, slice_):
     assert find(text, words).of(text) == slice_
+
+
+@pytest.mark.parametrize(
+    ("written", "typed"),
+    [
+        *((mark, "'") for mark in "‘’‚‛′ʼ´＇"),
+        *((mark, '"') for mark in "“”„‟″«»＂"),
+        *((dash, "-") for dash in "‐‑‒–—―−﹘﹣－"),
+        ("…", "..."),
+        *((space, " ") for space in "\u00a0\u2009\u202f\u3000\t\n\u2028"),
+        ("\r\n", " "),
+        *((unseen, "") for unseen in "\u00ad\u200b\u200c\u2060\ufeff\u200e\u200f\u202e\u2066"),
+        *((mark, "") for mark in ("**", "__", "`", "~~", "> ", "## ")),
+        ("&quot;", '"'),
+        ("&#39;", "'"),
+        ("&#x2014;", "-"),
+        ("&nbsp;", " "),
+        ("&amp;", "&"),
+        ("&lt;", "<"),
+    ],
+    ids=ascii,
+)
+def test_each_variant_is_found_by_its_plain_form_and_the_other_way_round(written, typed):
+    text = f"at first you may{written} rest a while, my friend"
+    plain = f"at first you may{typed} rest a while, my friend"
+
+    assert find(text, plain[3:]).of(text) == text[3:]
+    assert find(plain, text[3:]).of(plain) == plain[3:]
+
+
+@given(st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]), st.sampled_from(["NFC", "NFD"]))
+def test_composed_and_decomposed_letters_are_the_same(typed, written):
+    said = "à la française, où l’été déjà s’éloigne, Việt Nam ấm áp, 각자 한국어"
+    text = unicodedata.normalize(written, said)
+
+    assert find(text, unicodedata.normalize(typed, said)) == Span(0, len(text))
+
+
+@pytest.mark.parametrize("emoji", ["👨‍👩‍👧‍👦", "👩🏽‍🚀", "🏳️‍🌈", "🇩🇪", "1️⃣", "❤️", "👍🏿"])
+def test_an_emoji_of_many_parts_is_kept_whole(emoji):
+    text = f"we stay here {emoji} tonight {emoji} with you"
+
+    assert find(text, f"stay here {emoji} tonight").of(text) == f"stay here {emoji} tonight"
+    cut = text.index(emoji) + 1
+    if len(emoji) > 1:
+        with pytest.raises(Refused):
+            check(text, 0, cut)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("אני כאן איתך הלילה, חברי", "כאן איתך הלילה"),
+        ("\u202bأنا معك الليلة\u202c يا صديقي", "معك الليلة يا صديقي"),
+        ("she said \u2067שלום לך ידידי\u2069 and went", "said שלום לך ידידי and"),
+    ],
+)
+def test_words_written_from_right_to_left_are_found_with_or_without_direction_marks(text, words):
+    assert fold(find(text, words).of(text))[0] == fold(words)[0]
+
+
+def test_cells_of_a_table_are_quoted_across_its_bars_and_lines():
+    text = "| need | step |\n|---|---|\n| rest | sleep early |\n| help | ask a friend |"
+
+    assert find(text, "rest sleep early").of(text) == "rest | sleep early"
+    assert find(text, "| help | ask a friend |").of(text) == "| help | ask a friend |"
+
+
+def test_the_third_of_many_repeats_stays_the_third():
+    text = "You are not alone. " * 5
+    third = 2 * len("You are not alone. ")
+
+    for hint in (third, third + 3, third - 3):
+        assert find(text, "You are not alone.", hint=hint).start == third
+        assert find(text, "you are NOT alone.", hint=hint).start == third
+    with pytest.raises(Several) as why:
+        find(text, "you are NOT alone")
+    assert len(why.value.places) == 5
+
+
+@given(st.text(alphabet="ab é\u0301\n*-&;", max_size=40), st.integers(0, 40))
+def test_with_a_hint_the_nearest_of_all_places_is_taken(text, hint):
+    words = "a b"
+    everywhere = [
+        at
+        for at in range(len(text))
+        if text.startswith(words, at)
+        and not text[at - 1 : at].isalpha()
+        and not text[at + 3 : at + 4].isalpha()
+        and text[at + 3 : at + 4] != "\u0301"
+        and not (at and text[at - 1] == "\u0301")
+    ]
+    try:
+        found = find(text, words, hint=hint)
+    except Refused:
+        return
+
+    if everywhere and text[found.start : found.end] == words:
+        assert abs(found.start - hint) == min(abs(at - hint) for at in everywhere)
+
+
+class Counted(str):
+    """Counts how often a text is searched."""
+
+    searches = 0
+
+    def find(self, *args):
+        type(self).searches += 1
+        return super().find(*args)
+
+
+def test_words_in_very_many_places_are_looked_for_no_longer_than_places_are_shown():
+    text = Counted("a word or two " * 20_000)
+
+    with pytest.raises(Several) as why:
+        find(text, "a word or two")
+
+    assert len(why.value.places) == 20
+    assert Counted.searches < 50
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a b " * 75_000, "a b " * 1_249 + "c"),
+        ("a" * 300_000, "A" * 5_000),
+        ("a b " * 75_000, "A b " * 1_249),
+        ("some words of a long reply " * 11_000, "of a long reply some wurds " * 185),
+    ],
+    ids=["many alike, one not", "one long word", "many places", "pasted and altered"],
+)
+def test_a_long_reply_and_a_long_quote_take_no_more_than_their_length_asks(text, words):
+    """Of the time for half of it, twice as much: compared by what is compared, not by the clock."""
+    compared = []
+
+    class Watched(SequenceMatcher):
+        def __init__(self, junk, a, b, **options):
+            often = Counter(a)
+            compared.append(sum(often[word] for word in b))
+            super().__init__(junk, a, b, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rating.quotes.SequenceMatcher", Watched)
+        with pytest.raises(Refused):
+            find(text, words)
+
+    assert sum(compared) < 3 * MOST_PAIRS
 
 
 def test_words_left_out_are_refused_and_named():

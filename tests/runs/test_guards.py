@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection, models, transaction
 from django.db.migrations import Migration
 from django.utils import timezone
 
-from runs.guards import all_guards, installed, lifted
+from runs.guards import all_guards, installed, lifted, no_truncate
 from runs.models import Anchor, Bank, Item, Pair, Response, Run, Status, Subject, Wave
 from runs.rules import GUARDS
 from tests.runs.factories import (
@@ -191,3 +191,26 @@ def test_a_table_that_other_guards_mention_can_be_rebuilt():
     with rebuilt(Response, "fingerprint"):
         pass
     assert {guard.name for guard in all_guards()} <= installed(connection)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite knows no TRUNCATE")
+@pytest.mark.parametrize(
+    "table", sorted({guard.table for guard in all_guards() if guard.event == "DELETE"})
+)
+def test_no_table_that_keeps_its_rows_is_emptied_at_one_stroke(table):
+    with connection.cursor() as cursor:
+        for statement in (f"TRUNCATE {table} CASCADE", "TRUNCATE rating_user, runs_bank CASCADE"):
+            with pytest.raises(DatabaseError, match=r"never|stays|locked|frozen"):
+                cursor.execute(statement)
+        with lifted():
+            cursor.execute(f"TRUNCATE {table} CASCADE")
+
+
+def test_against_truncate_there_is_a_guard_wherever_deletion_is_refused():
+    guards = all_guards()
+
+    assert {guard.table for guard in no_truncate(guards, "postgresql")} == {
+        guard.table for guard in guards if guard.event == "DELETE"
+    }
+    assert no_truncate(guards, "sqlite") == []

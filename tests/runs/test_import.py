@@ -142,3 +142,11 @@ def test_an_empty_file_says_so(load):
     with pytest.raises(CommandError, match="holds no responses"):
         load(b"")
     assert not Response.objects.exclude(status=Status.PENDING).exists()
+
+
+def test_a_key_that_stands_twice_is_refused_by_name(run, load):
+    twice = b'{"item": "AWR-0", "trial": 1, "text": "One.", "text": "Other."}'
+
+    with pytest.raises(CommandError, match=r"line 2: not JSON: the key 'text' stands twice"):
+        load(line(), twice)
+    assert not run.responses.filter(status=Status.COMPLETED).exists()
