@@ -219,9 +219,10 @@ class Assignment(models.Model):
 
     class Meta:
         constraints = [
+            # A card that ran out or was put off is taken up again, with its draft: never a second one.
             models.UniqueConstraint(
-                fields=["rater", "response"],
-                condition=Q(kind=Kind.COUNTED),
+                fields=["rater", "response", "kind"],
+                condition=Q(kind__in=[Kind.COUNTED, Kind.SEED, Kind.REPEAT]),
                 name="rating_assignment_one_per_response",
             ),
             models.UniqueConstraint(

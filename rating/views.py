@@ -177,6 +177,15 @@ def rate(request: RaterRequest, code: UUID) -> HttpResponse:
         return _moved_on(request, "")
     if not asked.startswith("mine:") and _is_stale(request, assignment):
         return _show_stale(request, assignment, card, entry, asked)
+    try:
+        return _do(request, assignment, card, entry, act, named)
+    except rooms.Overtaken:  # between reading and writing
+        return _show_stale(request, _own(request, code), card, entry, asked)
+
+
+def _do(
+    request: RaterRequest, assignment: Assignment, card: Card, entry: Entry, act: str, named: str
+) -> HttpResponse:
     if act == "submit":
         return _submit(request, assignment, card, entry)
     if act == "quote":
@@ -246,6 +255,9 @@ def skip(request: RaterRequest, code: UUID) -> HttpResponse:
         return _already(request, assignment.ratings.standing().get())
     reason, now = SkipReason(form.cleaned_data["reason"]), timezone.now()
     rooms.skip(assignment, reason, form.cleaned_data["note"], now=now)
+    if assignment.kind in rooms.APART:
+        apart = "rating:vote" if assignment.kind == Kind.NORMING else "rating:practice"
+        return _next(request, rooms.Elsewhere(apart))
     return _next(request, rooms.lease(request.user, now=now), SKIPPED)
 
 

@@ -8,7 +8,7 @@ from rating.queue.cards import card_of, own_card
 from rating.queue.giving import after, rate, rate_and_lease
 from rating.queue.leasing import current, hand, keep_draft, lease, let_go, reclaim, renew, skip
 from rating.queue.pausing import pause, resume
-from rating.queue.reach import RAN_OUT, may_have, open_to, saw_ratings
+from rating.queue.reach import APART, RAN_OUT, may_have, open_to, saw_ratings
 from rating.queue.slots import open_slots
 from rating.queue.taking_back import restore, undo, undoable, void
 from rating.queue.words import (
@@ -19,12 +19,14 @@ from rating.queue.words import (
     Given,
     NotHeld,
     NoWork,
+    Overtaken,
     Paused,
     TooLate,
 )
 from rating.queue.writing import lock, log, writing
 
 __all__ = [
+    "APART",
     "RAN_OUT",
     "AlreadyRated",
     "Announced",
@@ -33,6 +35,7 @@ __all__ = [
     "Given",
     "NoWork",
     "NotHeld",
+    "Overtaken",
     "Paused",
     "TooLate",
     "after",

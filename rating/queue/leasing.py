@@ -34,10 +34,12 @@ from rating.models import (
 from rating.queue.cards import card_of
 from rating.queue.pausing import pause_within
 from rating.queue.reach import (
+    APART,
     RAN_OUT,
     Group,
     Reach,
     closed_to,
+    had,
     may_have,
     open_to,
     open_to_qualified,
@@ -46,7 +48,7 @@ from rating.queue.reach import (
 )
 from rating.queue.rows import marks, moment, rows
 from rating.queue.slots import locked_slots, take
-from rating.queue.words import Announced, Found, NoWork, Paused
+from rating.queue.words import Announced, Found, NoWork, Overtaken, Paused
 from rating.queue.writing import hold_from, lock, log, writing
 from runs.models import Instrument, Pair, Response, Run, Wave
 
@@ -142,11 +144,21 @@ def renew(assignment: Assignment, *, now: datetime) -> bool:
 
 
 def keep_draft(assignment: Assignment, content: dict[str, Any], *, now: datetime) -> bool:
-    """Keep what was put down so far; whether there still was something to keep it for."""
+    """Keep what was put down so far; whether there still was something to keep it for.
+
+    Raises ``Overtaken`` if another tab has saved since the card was read.
+    """
     with writing():
         mine = locked(assignment)
         if mine.outcome not in ("", Outcome.EXPIRED):
             return False
+        read, kept = getattr(assignment, "draft", None), getattr(mine, "draft", None)
+        if (
+            kept is not None
+            and kept.content.get("tab") != content.get("tab")
+            and (read is None or read.saved_at != kept.saved_at)
+        ):
+            raise Overtaken
         Draft.objects.update_or_create(
             assignment=mine, defaults={"content": content, "saved_at": now}
         )
@@ -204,9 +216,9 @@ def locked(assignment: Assignment) -> Assignment:
     """The row as it is now, and nobody changes it meanwhile."""
     # Locked alone: a joined row that changes meanwhile would make this one vanish on PostgreSQL.
     Assignment.objects.select_for_update().only("pk").get(pk=assignment.pk)
-    return Assignment.objects.select_related("slot", "response__item", "response__run").get(
-        pk=assignment.pk
-    )
+    return Assignment.objects.select_related(
+        "slot", "draft", "response__item", "response__run"
+    ).get(pk=assignment.pk)
 
 
 def free_slot(mine: Assignment, slots: Sequence[Slot]) -> Slot | None:
@@ -309,12 +321,12 @@ def _choose(rater: User, now: datetime, topic: str, rates: Rates, *, bound: bool
     wants = wants and opened < settings.HARD_TOPICS_A_DAY
     limits = Limits(distance=settings.CARD_DISTANCE, uneven=settings.UNEVEN_CAP)
     reach = reach_of(rater, bound=bound)
-    had = _had(rater, {wave for wave, _ in reach.groups})
+    so_far = _had(rater, {wave for wave, _ in reach.groups})
     for _ in range(ROUNDS):
         busy = False
-        for groups in looks(reach.groups, had, limits=limits, rater=rater.pseudonym):
-            candidates = _candidates(reach, groups, near, _caps(had, limits), hard_topics=wants)
-            order = ranked(candidates, seen, had, limits=limits, rater=rater.pseudonym)
+        for groups in looks(reach.groups, so_far, limits=limits, rater=rater.pseudonym):
+            candidates = _candidates(reach, groups, near, _caps(so_far, limits), hard_topics=wants)
+            order = ranked(candidates, seen, so_far, limits=limits, rater=rater.pseudonym)
             instead = None
             if order and rates.any and topic != "open":
                 instead = _instead(rater, ordinal, seen, rates, order[0].wave)
@@ -340,12 +352,13 @@ def _hand_over(
     kind, response = instead or (Kind.COUNTED, candidate.response)
     if not take(candidate.slot, SlotState.OPEN if instead else SlotState.HELD):
         return None
-    # A rater has one counted card of a response, for good: had before, it is taken up again.
+    # A rater has one such card of a response, for good: had before, it is taken up again.
     found = rows(
         "INSERT INTO rating_assignment (code, kind, slot_id, response_id, rater_id, leased_at,"
         " expires_at, ordinal, parked, outcome, skip_reason, skip_note)"
         " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, FALSE, '', '', '')"
-        " ON CONFLICT (rater_id, response_id) WHERE kind = 'counted' DO UPDATE SET"
+        " ON CONFLICT (rater_id, response_id, kind) WHERE kind IN ('counted', 'seed', 'repeat')"
+        " DO UPDATE SET"
         " slot_id = excluded.slot_id, leased_at = excluded.leased_at,"
         " expires_at = excluded.expires_at, ordinal = excluded.ordinal,"
         " ended_at = NULL, outcome = '', skip_reason = '', skip_note = ''"
@@ -475,12 +488,14 @@ def _instead(
 
 
 def _seeds_for(rater: User, wave: int) -> list[Candidate]:
-    """Agreed responses of the wave's instrument that the rater has never had and may have."""
+    """Agreed responses of the wave's instrument that the rater has not had and may have."""
     instrument = Wave.objects.filter(pk=wave).values("bank__instrument")
+    apart = Assignment.objects.filter(rater=rater, response=OuterRef("response"), kind__in=APART)
     return _as_candidates(
         may_have(rater)
         .filter(
-            ~Exists(Assignment.objects.filter(rater=rater, response=OuterRef("response"))),
+            ~Exists(had(rater)),
+            ~Exists(apart),
             response__agreed__use=Use.LIVE,
             response__agreed__retired_at=None,
             response__item__bank__instrument__in=instrument,
@@ -500,7 +515,7 @@ def _repeats_for(rater: User, ordinal: int, wave: int) -> list[Candidate]:
         ordinal__gt=latest - WINDOW,
         ordinal__lte=latest,
     )
-    again = Assignment.objects.filter(rater=rater, kind=Kind.REPEAT, response=OuterRef("response"))
+    again = had(rater).filter(kind=Kind.REPEAT)
     counted = Rating.objects.counted().filter(rater=rater, response=OuterRef("response"))
     return _as_candidates(
         may_have(rater).filter(

@@ -10,6 +10,7 @@ from rating.models import (
     Assignment,
     Conflict,
     Exposure,
+    Kind,
     Outcome,
     Qualification,
     Saw,
@@ -23,6 +24,8 @@ from rating.seen import responses_seen_by
 from runs.models import Item, Response, Run, Wave, WaveKind
 
 RAN_OUT = (Outcome.EXPIRED, Outcome.RELEASED)
+# Cards that come before counted work, or beside it. What follows each of them is not the queue's.
+APART = (Kind.PRACTICE, Kind.QUALIFYING, Kind.NORMING)
 
 
 def may_have(rater: User) -> QuerySet[Slot]:
@@ -50,18 +53,21 @@ def closed_to(rater: User) -> QuerySet[Wave]:
 
 
 def open_to_qualified(rater: User) -> QuerySet[Slot]:
-    """Open slots of responses that the rater has not had and may have.
-
-    A card that ran out, or was put off till later, may come back.
-    """
-    had = Assignment.objects.filter(rater=rater, response=OuterRef("response")).exclude(
-        Q(outcome__in=RAN_OUT) | Q(skip_reason=SkipReason.LATER)
-    )
+    """Open slots of responses that the rater has not had and may have."""
     return (
         may_have(rater)
-        .filter(~Exists(had), state=SlotState.OPEN)
+        .filter(~Exists(had(rater)), state=SlotState.OPEN)
         .filter(Q(partner=None) | ~Q(partner=rater))
     )
+
+
+def had(rater: User) -> QuerySet[Assignment]:
+    """The rater's cards of the outer row's response, but for what may come back.
+
+    A card that ran out, or was put off till later, may.
+    """
+    cards = Assignment.objects.filter(rater=rater, response=OuterRef("response"))
+    return cards.exclude(Q(outcome__in=RAN_OUT) | Q(skip_reason=SkipReason.LATER))
 
 
 def saw_ratings(rater: int, response: Response) -> bool:

@@ -71,5 +71,9 @@ class NotHeld(Exception):
     """The rater gave this response back, so that nothing can be stored for it."""
 
 
+class Overtaken(Exception):
+    """Another tab has saved a newer draft of this card."""
+
+
 class TooLate(ValueError):
     """What can no longer be undone or put back, with the sentence to show."""

@@ -343,6 +343,18 @@ def test_no_page_of_a_rater_says_what_they_must_not_know(client, short):
         assert Norming.objects.first().response.run.subject.snapshot not in page.content.decode()
 
 
+def test_whoever_skips_a_practice_card_goes_back_to_practice(client, rater):
+    make_seeds(2, "practice")
+    make_wave(make_bank(bank_data(3)))
+    begin(client, "practice")
+    card = Assignment.objects.live().get(rater=rater)
+
+    answer = client.post(reverse("rating:skip", args=[card.code]), {"reason": "later"})
+
+    assertRedirects(answer, reverse("rating:practice"))
+    assert not Assignment.objects.filter(rater=rater, kind=Kind.COUNTED).exists()
+
+
 # The norming round
 
 

@@ -28,6 +28,7 @@ from rating.queue import (
     Announced,
     NotHeld,
     NoWork,
+    Overtaken,
     Paused,
     TooLate,
     current,
@@ -35,6 +36,7 @@ from rating.queue import (
     lease,
     let_go,
     open_slots,
+    own_card,
     pause,
     rate,
     rate_and_lease,
@@ -47,7 +49,8 @@ from rating.queue import (
     undoable,
     void,
 )
-from runs.models import Response
+from rating.queue.cards import item_at_hand
+from runs.models import Item, Response
 from tests.factories import (
     bank_data,
     given,
@@ -321,7 +324,9 @@ def test_what_a_lease_asks_of_the_database_does_not_grow_with_the_queue():
     with CaptureQueriesContext(connection) as few:
         leased(make_rater())
     make_wave(make_bank(bank_data(40)), trials=3)
-    leased(make_rater())  # what is kept at hand is read once
+    leased(make_rater())
+    for pk in Item.objects.values_list("pk", flat=True):
+        item_at_hand(pk)  # read once
     with CaptureQueriesContext(connection) as many:
         leased(make_rater())
 
@@ -507,3 +512,15 @@ def test_the_tallies_are_those_of_the_ratings_that_stand(settings):
 
     kept = Tally.objects.filter(wave=wave).exclude(count=0)
     assert dict(counted) == {(t.rater_id, t.of, t.which): t.count for t in kept}
+
+
+def test_a_draft_saved_in_another_tab_meanwhile_is_not_written_over():
+    make_wave()
+    card = leased(make_rater())
+    in_both_tabs = own_card(card.rater, card.code)
+    keep_draft(card, {"note": "first tab", "tab": "1"}, now=timezone.now())
+
+    with pytest.raises(Overtaken):
+        keep_draft(in_both_tabs, {"note": "second tab", "tab": "2"}, now=timezone.now())
+    assert Draft.objects.get().content["note"] == "first tab"
+    assert keep_draft(in_both_tabs, {"note": "again", "tab": "1"}, now=timezone.now())

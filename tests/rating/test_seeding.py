@@ -574,6 +574,35 @@ def test_an_agreed_response_runs_out_is_renewed_skipped_and_undone_like_any_othe
     assert list(faults()) == []
 
 
+def test_an_agreed_response_put_off_till_later_comes_back_with_what_was_typed(ten):
+    all_seeds(ten)
+    ten.CARD_DISTANCE = 1
+    make_seeds(2)
+    make_wave(make_bank(bank_data(3)))
+    rater, now = make_rater(), timezone.now()
+    card = leased(rater)
+    queue.keep_draft(card, {"note": "half"}, now=now)
+    queue.skip(card, SkipReason.LATER, "", now=now)
+    rate(leased(rater), given(), now=now)
+
+    again = leased(rater)
+
+    assert (again.pk, again.code, again.kind) == (card.pk, card.code, Kind.SEED)
+    assert again.draft.content == {"note": "half"}
+
+
+def test_an_agreed_response_skipped_for_another_reason_does_not_come_back(ten):
+    all_seeds(ten)
+    ten.CARD_DISTANCE = 0
+    make_seeds(1)
+    make_wave(make_bank(bank_data(3)))
+    rater = make_rater()
+    card = leased(rater)
+    queue.skip(card, SkipReason.RATHER_NOT, "", now=timezone.now())
+
+    assert leased(rater).kind == Kind.COUNTED
+
+
 def test_a_late_rating_of_an_agreed_response_is_kept_as_what_it_is(ten):
     all_seeds(ten)
     make_seeds(1)
