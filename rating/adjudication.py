@@ -20,6 +20,7 @@ from rating.blinding import Card
 from rating.clock import midnight
 from rating.disputes import triggers
 from rating.models import (
+    NO_LONGER_BLIND,
     Adjudication,
     Assignment,
     Conflict,
@@ -31,7 +32,6 @@ from rating.models import (
     Pause,
     Rating,
     Role,
-    Saw,
     Slot,
     SlotState,
     User,
@@ -447,11 +447,11 @@ def _open_to(person: User) -> QuerySet[Adjudication]:
     """What waits to be begun and this person may settle, whoever holds it.
 
     Never what they had in hand as a rater, nor what they saw a rating of, here or anywhere in its
-    wave, nor where they have a conflict of interest, nor what they gave back.
+    wave, or who made it, nor where they have a conflict of interest, nor what they gave back.
     """
     had = Assignment.objects.filter(rater=person, response=OuterRef("response"))
     rated = Rating.objects.filter(rater=person, response=OuterRef("response"))
-    seen = Exposure.objects.filter(person=person, saw=Saw.RATINGS).values("wave")
+    seen = Exposure.objects.filter(person=person, saw__in=NO_LONGER_BLIND).values("wave")
     conflicts = Conflict.objects.filter(person=person)
     given_back = Event.objects.filter(
         actor=person, kind=EventKind.SKIP, about__has_key="adjudication"

@@ -7,10 +7,12 @@ class RatingConfig(AppConfig):
     verbose_name = "Rating"
 
     def ready(self) -> None:
-        from rating import people, queue, seeding, support  # noqa: F401 - for what they add
+        from rating import people, queue, seeding, support, unblinding  # noqa: F401 - for what they add
         from runs.guards import install
         from runs.signals import responses_completed
 
         post_migrate.connect(install, sender=self)
         post_migrate.connect(people.create_roles, sender=self)
         responses_completed.connect(queue.open_slots, dispatch_uid="rating.open_slots")
+        # After the line above, which it follows: receivers are told in the order they are named.
+        responses_completed.connect(unblinding.close_late, dispatch_uid="rating.close_late")

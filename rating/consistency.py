@@ -27,6 +27,11 @@ def faults() -> Iterator[str]:
         Slot.objects.filter(state=SlotState.HELD).values_list("pk", flat=True),
         Assignment.objects.live().filter(kind=Kind.COUNTED).values_list("slot", flat=True),
     )
+    late = Slot.objects.filter(
+        wave__ratings_frozen_at__isnull=False, state__in=[SlotState.OPEN, SlotState.HELD]
+    )
+    for slot in late.values_list("pk", flat=True):
+        yield f"slot {slot} is not closed, though the ratings of its wave are frozen"
     yield from _differ(
         "rated cards",
         Assignment.objects.filter(outcome=Outcome.RATED).values_list("pk", flat=True),

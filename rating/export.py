@@ -32,6 +32,9 @@ LONG: Final = (
     "note",
     "rated_at",
 )
+# Known of a response once its wave is unblinded, and in a file of its own with what it answers.
+SAID_BY: Final = ("subject", "condition", "trial")
+KEY: Final = ("response", "subject", "condition", "item", "trial")
 WIDE: Final = ("response", "item", "dimension")
 FORMULA: Final = re.compile(r"'*[\s\u200b\ufeff]*[=+\-@\t\r＝＋－＠]")
 
@@ -54,15 +57,24 @@ class ExportRow:
     quotes: tuple[str, ...]
     note: str
     rated_at: datetime
+    subject: str = ""
+    condition: str = ""
+    trial: int | None = None
 
 
-def ratings_csv(rows: Iterable[ExportRow]) -> str:
+def ratings_csv(rows: Iterable[ExportRow], *, unblinded: bool = False) -> str:
     """Return one line per rating, by response, rater and time.
 
     ``quotes`` is a JSON list, so that any number of them fits in a cell; ``critical_harm`` is
-    true or false; ``rated_at`` is in UTC.
+    true or false; ``rated_at`` is in UTC. Only what is ``unblinded`` says whose each response is.
     """
-    return _csv(LONG, [_long(row) for row in sorted(rows, key=_order)])
+    ordered = sorted(rows, key=_order)
+    if unblinded:
+        return _csv(
+            (*LONG, *SAID_BY),
+            [[*_long(row), row.subject, row.condition, row.trial] for row in ordered],
+        )
+    return _csv(LONG, [_long(row) for row in ordered])
 
 
 def ratings_wide_csv(rows: Iterable[ExportRow]) -> str:
@@ -93,6 +105,11 @@ def ratings_wide_csv(rows: Iterable[ExportRow]) -> str:
         (*WIDE, *raters),
         [[*names, *map(given.get, raters)] for names, given in levels.items()],
     )
+
+
+def key_csv(rows: Iterable[tuple[str, str, str, str, int]]) -> str:
+    """Return one line per response: its random code, and what it is."""
+    return _csv(KEY, rows)
 
 
 def guarded(text: str) -> str:

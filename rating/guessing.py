@@ -18,7 +18,7 @@ ASKED_ABOUT = (Kind.COUNTED, Kind.SURPLUS, Kind.SEED, Kind.REPEAT)
 
 def is_unblinded(wave: Wave) -> bool:
     """Whether figures of a wave may name who made what."""
-    return bool(getattr(wave, "unblinded_at", None))
+    return wave.unblinded_at is not None
 
 
 @at_hand

@@ -113,6 +113,7 @@ class SlotState(models.TextChoices):
     HELD = "held", "held"
     RATED = "rated", "rated"
     ASIDE = "aside", "set aside"
+    CLOSED = "closed", "closed, because rating has closed"
 
 
 class Slot(models.Model):
@@ -124,7 +125,7 @@ class Slot(models.Model):
 
     response = models.ForeignKey(Response, models.PROTECT, related_name="slots")
     number = models.PositiveSmallIntegerField()
-    state = models.CharField(max_length=5, choices=SlotState, default=SlotState.OPEN)
+    state = models.CharField(max_length=6, choices=SlotState, default=SlotState.OPEN)
     draw = models.BigIntegerField()
     partner = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
     wave = models.ForeignKey(Wave, models.PROTECT, related_name="+")
@@ -415,6 +416,11 @@ class Quote(models.Model):
 class Saw(models.TextChoices):
     FIGURES = "figures", "pooled figures"
     RATINGS = "ratings", "single ratings"
+    SUBJECTS = "subjects", "figures by subject"
+
+
+# Whoever has seen one of these of a wave gives no rating of it that counts.
+NO_LONGER_BLIND = (Saw.RATINGS, Saw.SUBJECTS)
 
 
 class Exposure(models.Model):
@@ -593,6 +599,54 @@ class Adjudication(models.Model):
         return str(self.code)
 
 
+class UnblindingQuerySet(models.QuerySet["Unblinding"]):
+    def standing(self) -> Self:
+        """Asked for and not taken back, whether or not somebody has agreed."""
+        return self.filter(taken_back_at=None)
+
+
+class Unblinding(models.Model):
+    """A request to unblind a wave, which a second person agrees to or the first takes back."""
+
+    wave = models.ForeignKey(Wave, models.PROTECT, related_name="unblindings")
+    asked_by = models.ForeignKey(User, models.PROTECT, related_name="+")
+    reason = models.CharField(max_length=500)
+    asked_at = models.DateTimeField(default=timezone.now)
+    agreed_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
+    agreed_reason = models.CharField(max_length=500, blank=True)
+    agreed_at = models.DateTimeField(null=True)
+    taken_back_at = models.DateTimeField(null=True)
+
+    objects = UnblindingQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(agreed_by=None) | ~Q(agreed_by=F("asked_by")),
+                name="rating_unblinding_two_people",
+                violation_error_message="Unblinding takes two different people.",
+            ),
+            models.CheckConstraint(
+                condition=Q(agreed_by=None, agreed_at=None, agreed_reason="")
+                | Q(agreed_by__isnull=False, agreed_at__isnull=False) & ~Q(agreed_reason=""),
+                name="rating_unblinding_agreed_is_whole",
+            ),
+            models.CheckConstraint(
+                condition=Q(agreed_at=None) | Q(taken_back_at=None),
+                name="rating_unblinding_agreed_or_taken_back",
+            ),
+            models.CheckConstraint(condition=~Q(reason=""), name="rating_unblinding_has_reason"),
+            models.UniqueConstraint(
+                fields=["wave"],
+                condition=Q(taken_back_at=None),
+                name="rating_unblinding_one_at_a_time",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.wave_id} asked {self.asked_at:%Y-%m-%d}"
+
+
 class EventKind(models.TextChoices):
     RATE = "rate", "rate"
     UNDO = "undo", "undo"
@@ -607,6 +661,8 @@ class EventKind(models.TextChoices):
     AGREE = "agree", "agree"
     QUALIFY = "qualify", "qualify"
     END = "end", "end"
+    FREEZE = "freeze", "freeze"
+    UNBLIND = "unblind", "unblind"
 
 
 class Event(models.Model):

@@ -43,6 +43,8 @@ def download(request: HttpRequest, wave: str, name: str) -> HttpResponse:
         raise Http404
     found = _wave(wave)
     _record(request, Saw.RATINGS if name.endswith(".csv") else Saw.FIGURES, found)
+    if name == "ratings.csv" and found.unblinded_at:
+        _record(request, Saw.SUBJECTS, found)
     kind = TYPES[name.rpartition(".")[2]]
     return HttpResponse(
         file_of(found, name),

@@ -11,6 +11,7 @@ from rating.models import (
     Rating,
     Seed,
     Slot,
+    Unblinding,
 )
 from runs.guards import Guard, no_change, no_delete
 
@@ -45,7 +46,23 @@ VOTES = (
 SAW_RATINGS = (
     "NEW.kind = 'counted' AND EXISTS (SELECT 1 FROM rating_exposure e"
     " JOIN runs_run u ON u.wave_id = e.wave_id JOIN runs_response r ON r.run_id = u.id"
-    " WHERE r.id = NEW.response_id AND e.person_id = NEW.rater_id AND e.saw = 'ratings')"
+    " WHERE r.id = NEW.response_id AND e.person_id = NEW.rater_id"
+    " AND e.saw IN ('ratings', 'subjects'))"
+)
+FROZEN = (
+    "EXISTS (SELECT 1 FROM runs_response r JOIN runs_run u ON u.id = r.run_id"
+    " JOIN runs_wave w ON w.id = u.wave_id"
+    " WHERE r.id = NEW.response_id AND w.ratings_frozen_at IS NOT NULL)"
+)
+# Cards of the queue: practice, votes and agreed responses go on, since they never count.
+OF_THE_QUEUE = "OLD.kind IN ('counted', 'surplus', 'repeat', 'bridge')"
+TAKEN_OUT = (
+    "(NEW.withdrawn_at IS DISTINCT FROM OLD.withdrawn_at"
+    " OR NEW.superseded_by_id IS DISTINCT FROM OLD.superseded_by_id)"
+)
+TWO_AGREED = (
+    "EXISTS (SELECT 1 FROM rating_unblinding n WHERE n.wave_id = NEW.id"
+    " AND n.agreed_at IS NOT NULL AND n.taken_back_at IS NULL)"
 )
 OTHER_SUCCESSOR = (
     "NEW.superseded_by_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM rating_rating g"
@@ -105,7 +122,59 @@ GUARDS = [
         "rating_rating",
         "INSERT",
         SAW_RATINGS,
-        "Whoever has seen single ratings of a wave adds none that counts.",
+        "Whoever has seen single ratings of a wave, or its key, adds none that counts.",
+    ),
+    Guard(
+        "rating_rating_not_frozen",
+        "rating_rating",
+        "INSERT",
+        f"NEW.kind = 'counted' AND {FROZEN}",
+        "The ratings of this wave are frozen: none is counted from now on.",
+    ),
+    Guard(
+        "rating_rating_stays_frozen",
+        "rating_rating",
+        "UPDATE",
+        f"{OF_THE_QUEUE} AND {TAKEN_OUT} AND {FROZEN}",
+        "The ratings of this wave are frozen: none is taken back, put back or superseded.",
+    ),
+    Guard(
+        "rating_slot_stays_closed",
+        "rating_slot",
+        "UPDATE",
+        f"NEW.state IN ('open', 'held') AND NEW.state <> OLD.state AND {FROZEN}",
+        "The ratings of this wave are frozen: none of its slots opens again.",
+    ),
+    Guard(
+        "rating_unblinding_after_freezing",
+        "rating_unblinding",
+        "INSERT",
+        "NEW.agreed_at IS NOT NULL OR NEW.taken_back_at IS NOT NULL OR NOT EXISTS"
+        " (SELECT 1 FROM runs_wave w WHERE w.id = NEW.wave_id"
+        " AND w.ratings_frozen_at IS NOT NULL AND w.unblinded_at IS NULL)",
+        "Unblinding is asked for once ratings are frozen, by one person alone.",
+    ),
+    no_change(
+        Unblinding,
+        "What was asked for stays as it was.",
+        but=("agreed_by", "agreed_reason", "agreed_at", "taken_back_at"),
+    ),
+    no_change(
+        Unblinding,
+        "What was agreed to, or taken back, stays as it is.",
+        when="OLD.agreed_at IS NOT NULL OR OLD.taken_back_at IS NOT NULL",
+        name="ended",
+    ),
+    no_delete(Unblinding, "A request to unblind is never deleted."),
+    *(
+        Guard(
+            f"runs_wave_two_agreed_{event.lower()}",
+            "runs_wave",
+            event,
+            f"NEW.unblinded_at IS NOT NULL AND NEW.kind <> 'local' AND NOT {TWO_AGREED}",
+            "Two people must agree before this wave is unblinded.",
+        )
+        for event in ("INSERT", "UPDATE")
     ),
     no_delete(Rating, "A rating is never deleted."),
     Guard(

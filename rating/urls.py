@@ -11,6 +11,7 @@ from rating import (
     raters_views,
     report_views,
     settle_views,
+    unblinding_views,
     views,
 )
 
@@ -52,6 +53,11 @@ urlpatterns = [
     path("raters/settling/<uuid:code>/", raters_views.hand_over, name="hand_over"),
     path("raters/<str:pseudonym>/pause/", raters_views.pause, name="pause_rater"),
     path("raters/<str:pseudonym>/resume/", raters_views.resume, name="resume_rater"),
+    path("who-sees-what/", unblinding_views.who_sees_what, name="who_sees_what"),
+    path("waves/<slug:wave>/freeze/", unblinding_views.freeze, name="freeze"),
+    path("waves/<slug:wave>/unblind/", unblinding_views.unblind, name="unblind"),
+    path("waves/<slug:wave>/key/", unblinding_views.key, name="key"),
+    path("waves/<slug:wave>/key.csv", unblinding_views.key_file, name="key_file"),
     path("people/", people_views.people, name="people"),
     path("join/<str:token>/", people_views.accept, name="join"),
     path("reports/<slug:wave>/", report_views.show, name="report"),

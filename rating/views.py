@@ -72,6 +72,10 @@ SURPLUS = (
 SKIPPED = "Skipped. Here is the next response."
 UNDONE = "Your last rating is open again, just as you left it."
 BACK = "Your draft from {time} is back."
+CLOSED = (
+    "Your rating is kept, but it will not be counted, because rating has closed. "
+    "You did nothing wrong."
+)
 SAW_RATINGS = (
     "Your rating is kept, but it will not be counted, because you have seen single ratings of "
     "this work."
@@ -382,6 +386,10 @@ def _submit(
 
 
 def _said_of(rating: Rating) -> str:
+    # Asked of what came late alone, whatever its kind: so the time tells nobody which it was.
+    late = rating.assignment is not None and rating.assignment.outcome == Outcome.EXPIRED
+    if (late or rating.kind == Kind.SURPLUS) and rating.response.run.wave.ratings_frozen_at:
+        return CLOSED
     if rating.kind == Kind.SURPLUS:
         return SAW_RATINGS if rooms.saw_ratings(rating.rater_id, rating.response) else SURPLUS
     until = rating.rated_at + _undo_time()

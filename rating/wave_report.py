@@ -1,6 +1,7 @@
 """The agreement report of a wave: its rows out of the database, its figures, its four files.
 
-Pooled alone. Before a wave is unblinded nobody sees a figure by subject, so none is here.
+Pooled alone. Before a wave is unblinded nobody sees a figure by subject, so none is here; then its
+key is a file beside the four, and its single ratings say whose response each is of.
 """
 
 import json
@@ -19,10 +20,11 @@ from django.utils import timezone
 from rating import blinding_report
 from rating.blinding_report import BlindingReport
 from rating.charts import agreement_chart
-from rating.export import ExportRow, ratings_csv, ratings_wide_csv
+from rating.export import ExportRow, key_csv, ratings_csv, ratings_wide_csv
 from rating.guessing import blinding_of, is_unblinded
 from rating.models import Guess, Kind, Quote, Rating
 from rating.report import AgreementReport, RatingRow, agreement_report, as_json
+from rating.unblinding import key_rows
 from runs.canonical import digest
 from runs.models import Pair, Response, Wave
 from runs.taxonomy import DIMENSIONS
@@ -97,7 +99,11 @@ def _make(wave: Wave, now: datetime) -> WaveReport:
 
 
 def export_rows(wave: Wave) -> list[ExportRow]:
-    """Every rating of the wave, counted or not, under code names. Superseded ones are left out."""
+    """Every rating of the wave, counted or not, under code names. Superseded ones are left out.
+
+    Whose response each is of is told of an unblinded wave alone.
+    """
+    told = wave.unblinded_at is not None
     _, dimension_of = _dimensions(wave)
     quotes: dict[UUID, list[str]] = {}
     for rating, text in (
@@ -121,6 +127,9 @@ def export_rows(wave: Wave) -> list[ExportRow]:
             quotes=tuple(quotes.get(row["pk"], ())),
             note=row["note"],
             rated_at=row["rated_at"],
+            subject=row["response__run__subject__code"] if told else "",
+            condition=row["response__run__condition"] if told else "",
+            trial=row["response__trial"] if told else None,
         )
         for row in Rating.objects.of_wave(wave)
         .filter(superseded_by=None)
@@ -138,6 +147,9 @@ def export_rows(wave: Wave) -> list[ExportRow]:
             "critical_harm",
             "note",
             "rated_at",
+            "response__run__subject__code",
+            "response__run__condition",
+            "response__trial",
         )
     ]
 
@@ -147,10 +159,19 @@ def file_of(wave: Wave, name: str) -> str:
     makers: dict[str, Callable[[], str]] = {
         "report.html": lambda: _as_html(wave),
         "report.json": lambda: _as_json(wave),
-        "ratings.csv": lambda: ratings_csv(export_rows(wave)),
+        "ratings.csv": lambda: ratings_csv(
+            export_rows(wave), unblinded=wave.unblinded_at is not None
+        ),
         "ratings_wide.csv": lambda: ratings_wide_csv(export_rows(wave)),
     }
     return makers[name]()
+
+
+def key_of(wave: Wave) -> str:
+    """The text of ``key.csv``: which response is whose. Raises ``ValueError`` before unblinding."""
+    if wave.unblinded_at is None:
+        raise ValueError(f"{wave} is not unblinded, so there is no key of it.")
+    return key_csv(key_rows(wave))
 
 
 def _as_html(wave: Wave) -> str:

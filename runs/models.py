@@ -260,10 +260,21 @@ class Wave(models.Model):
     preregistration_hash = models.CharField(max_length=64)
     created_at = models.DateTimeField(default=timezone.now)
     locked_at = models.DateTimeField(null=True, blank=True)
+    # From then on no rating counts that was not there before; then it may be told who said what.
+    ratings_frozen_at = models.DateTimeField(null=True, blank=True)
+    unblinded_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints = [
             models.CheckConstraint(condition=Q(trials__gte=1), name="runs_wave_has_trials"),
+            models.CheckConstraint(
+                condition=Q(ratings_frozen_at=None) | Q(locked_at__isnull=False),
+                name="runs_wave_frozen_was_locked",
+            ),
+            models.CheckConstraint(
+                condition=Q(unblinded_at=None) | Q(ratings_frozen_at__isnull=False),
+                name="runs_wave_unblinded_was_frozen",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -58,7 +58,22 @@ GUARDS = [
     *_frozen(Pair, OF_BANK),
     no_change(Subject, "A subject's identity never changes: register a new subject."),
     no_delete(Subject, "A subject is never deleted."),
-    no_change(Wave, PLAN_LOCKED, when=LOCKED),
+    no_change(Wave, PLAN_LOCKED, but=("ratings_frozen_at", "unblinded_at"), when=LOCKED),
+    Guard(
+        "runs_wave_frozen_once",
+        "runs_wave",
+        "UPDATE",
+        "OLD.ratings_frozen_at IS NOT NULL"
+        " AND NEW.ratings_frozen_at IS DISTINCT FROM OLD.ratings_frozen_at",
+        "Ratings are frozen once: the moment never changes.",
+    ),
+    Guard(
+        "runs_wave_unblinded_once",
+        "runs_wave",
+        "UPDATE",
+        "OLD.unblinded_at IS NOT NULL AND NEW.unblinded_at IS DISTINCT FROM OLD.unblinded_at",
+        "A wave is unblinded once: the moment never changes.",
+    ),
     no_delete(Wave, PLAN_LOCKED, when=LOCKED),
     no_change(
         Run,

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 from runs.access import maintainer_required
 from runs.models import Status, Wave
 from runs.progress import progress_of
+from runs.stages import stages_of
 from runs.waves import WaveRefused, start_wave
 
 
@@ -42,6 +43,8 @@ def wave(request: HttpRequest, code: str) -> HttpResponse:
     }
     # The page asks for its own address again: htmx gets the part that changes.
     part = "HX-Request" in request.headers
+    if not part:
+        context["stages"] = stages_of(found)
     return render(request, "runs/_progress.html" if part else "runs/wave.html", context)
 
 

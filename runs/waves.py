@@ -107,6 +107,11 @@ def start_wave(wave: Wave) -> list[Run]:
         If one of them could not be asked. Then none is started.
     """
     with transaction.atomic():
+        if Wave.objects.filter(pk=wave.pk, ratings_frozen_at__isnull=False).exists():
+            raise WaveRefused(
+                f"The ratings of {wave} are frozen: what is asked now would not be rated. "
+                "Plan a new wave."
+            )
         startable = list(
             Run.objects.select_for_update(no_key=True, of=("self",))
             .filter(wave=wave, state__in=[RunState.PLANNED, RunState.STOPPED])

@@ -6,6 +6,7 @@ from datetime import datetime
 from uuid import uuid4
 
 from rating.models import (
+    NO_LONGER_BLIND,
     Assignment,
     EventKind,
     Kind,
@@ -18,7 +19,7 @@ from rating.models import (
 )
 from rating.queue.cards import item_at_hand
 from rating.queue.leasing import free_slot, lease_within
-from rating.queue.rows import locking, rows, store
+from rating.queue.rows import locking, marks, rows, store
 from rating.queue.slots import add_up, count, locked_slots, set_rated
 from rating.queue.words import AlreadyRated, Found, Given, NotHeld
 from rating.queue.writing import lock, log, writing
@@ -55,7 +56,7 @@ def rate_and_lease(assignment: Assignment, given: Given, *, now: datetime) -> tu
 
 @dataclass(frozen=True)
 class _Mine:
-    """A card as it is now, locked, and whether its rater has seen ratings of its wave."""
+    """A card as it is now, locked, and whether its rater is no longer blind in its wave."""
 
     kind: str
     slot: int | None
@@ -71,9 +72,10 @@ class _Mine:
         (found,) = rows(
             "SELECT a.kind, a.slot_id, a.response_id, r.item_id, a.ended_at IS NULL, a.outcome,"
             " u.wave_id, EXISTS (SELECT 1 FROM rating_exposure e WHERE e.person_id = a.rater_id"
-            "  AND e.saw = 'ratings' AND e.wave_id = u.wave_id)"
+            f"  AND e.saw IN ({marks(NO_LONGER_BLIND)}) AND e.wave_id = u.wave_id)"
             " FROM rating_assignment a JOIN runs_response r ON r.id = a.response_id"
             f" JOIN runs_run u ON u.id = r.run_id WHERE a.id = %s{locking('UPDATE OF a')}",
+            *NO_LONGER_BLIND,
             assignment.pk,
         )
         kind, slot, response, item, live, outcome, wave, saw = found

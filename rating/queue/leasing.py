@@ -618,6 +618,10 @@ def _nothing_left(
         return NoWork(
             "Hard topics are off. You will not be shown them unless you turn them on here."
         )
+    # Whoever was offered work of a wave has a tally there.
+    mine = Wave.objects.filter(pk__in=Tally.objects.filter(rater=rater).values("wave"))
+    if mine.exists() and not mine.filter(ratings_frozen_at=None).exists():
+        return NoWork("Rating has closed.")
     return NoWork("All that is open has had its ratings.")
 
 

@@ -7,13 +7,13 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from rating.at_hand import at_hand
 from rating.models import (
+    NO_LONGER_BLIND,
     Assignment,
     Conflict,
     Exposure,
     Kind,
     Outcome,
     Qualification,
-    Saw,
     SkipReason,
     Slot,
     SlotState,
@@ -29,8 +29,8 @@ APART = (Kind.PRACTICE, Kind.QUALIFYING, Kind.NORMING)
 
 
 def may_have(rater: User) -> QuerySet[Slot]:
-    """Not in waves whose single ratings they have seen, nor where they have another interest."""
-    seen = Exposure.objects.filter(person=rater, saw=Saw.RATINGS).values("wave")
+    """Not in waves whose single ratings or key they have seen, nor where they have an interest."""
+    seen = Exposure.objects.filter(person=rater, saw__in=NO_LONGER_BLIND).values("wave")
     return (
         Slot.objects.exclude(wave__in=seen)
         .exclude(subject_id__in=_made(rater))
@@ -71,9 +71,9 @@ def had(rater: User) -> QuerySet[Assignment]:
 
 
 def saw_ratings(rater: int, response: Response) -> bool:
-    """Whether the rater has seen single ratings of the wave, be it after they took the card."""
+    """Whether the rater has seen single ratings or the key of the wave, be it with card in hand."""
     return Exposure.objects.filter(
-        person=rater, saw=Saw.RATINGS, wave=response.run.wave_id
+        person=rater, saw__in=NO_LONGER_BLIND, wave=response.run.wave_id
     ).exists()
 
 
@@ -160,7 +160,10 @@ def _waves_seen(person: int) -> set[int]:
     return {
         wave
         for (wave,) in rows(
-            "SELECT wave_id FROM rating_exposure WHERE person_id = %s AND saw = 'ratings'", person
+            "SELECT wave_id FROM rating_exposure WHERE person_id = %s"
+            f" AND saw IN ({marks(NO_LONGER_BLIND)})",
+            person,
+            *NO_LONGER_BLIND,
         )
     }
 

@@ -24,11 +24,15 @@ from rating.queue.leasing import hold_again
 from rating.queue.slots import count, locked_slots, settle_partners
 from rating.queue.words import TooLate
 from rating.queue.writing import lock, log, writing
+from runs.models import Wave
 
+# What freezing the ratings of a wave holds fast.
+HELD_FAST = (Kind.COUNTED, Kind.SURPLUS, Kind.REPEAT, Kind.BRIDGE)
 # What has been answered stays as it was: practice that had its feedback, an attempt that is decided,
-# a vote on a response that is agreed on.
+# a vote on a response that is agreed on, and what was rated before rating closed.
 _still_open = ~(
     Q(kind=Kind.PRACTICE)
+    | Q(kind__in=HELD_FAST) & Q(response__run__wave__ratings_frozen_at__isnull=False)
     | Q(kind=Kind.NORMING) & (Exists(Seed.objects.filter(response=OuterRef("response"))))
     | Q(kind=Kind.QUALIFYING)
     & Exists(
@@ -90,7 +94,10 @@ def undo(rating: Rating, *, now: datetime) -> Assignment:
 
 
 def void(rating: Rating, by: User, reason: str, *, now: datetime) -> None:
-    """Take somebody's rating out of the count, with its reason; its slot opens for another."""
+    """Take somebody's rating out of the count, with its reason; its slot opens for another.
+
+    Raises ``TooLate`` if rating has closed.
+    """
     with writing():
         found = Rating.objects.select_for_update().get(pk=rating.pk)
         if found.withdrawn_at is None and found.superseded_by_id is None:
@@ -106,6 +113,7 @@ def restore(rating: Rating, by: User, reason: str, *, now: datetime) -> None:
         if found.withdrawn_at is None:
             return
         slots = locked_slots(found.response_id)
+        _see_that_rating_is_open(found)
         own = next((slot for slot in slots if slot.number == found.slot), None)
         if found.slot is not None and (own is None or own.state != SlotState.OPEN):
             raise TooLate("Another rating has come in its place.")
@@ -120,8 +128,12 @@ def restore(rating: Rating, by: User, reason: str, *, now: datetime) -> None:
 
 
 def _withdraw(rating: Rating, now: datetime) -> list[Slot]:
-    """Take a standing rating out, and open its slot; return the response's slots, locked."""
+    """Take a standing rating out, and open its slot; return the response's slots, locked.
+
+    Raises ``TooLate`` if rating has closed.
+    """
     slots = locked_slots(rating.response_id)
+    _see_that_rating_is_open(rating)
     settled.taken_back(rating, now=now)
     own = next((slot for slot in slots if slot.number == rating.slot), None)
     if own is not None:
@@ -132,6 +144,15 @@ def _withdraw(rating: Rating, now: datetime) -> list[Slot]:
         own.save(update_fields=["state"])
         settle_partners(rating.response_id, slots)
     return slots
+
+
+def _see_that_rating_is_open(rating: Rating) -> None:
+    """Raise ``TooLate`` in a frozen wave. Asked with the slots locked, which freezing waits for."""
+    frozen = Wave.objects.filter(
+        runs__responses=rating.response_id, ratings_frozen_at__isnull=False
+    )
+    if rating.kind in HELD_FAST and frozen.exists():
+        raise TooLate("Rating has closed, so this rating stays as it is.")
 
 
 def _partner_of(rating: Rating) -> int | None:

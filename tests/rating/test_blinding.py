@@ -93,7 +93,14 @@ def every_path(person: User, wave: Wave) -> Iterator[str]:
     values = {
         "code": [*codes, wave.code],
         "wave": [wave.code],
-        "name": ["report.html", "ratings.csv", "key.csv", "hours.csv", "exposure.csv"],
+        "name": [
+            "report.html",
+            "report.json",
+            "ratings.csv",
+            "key.csv",
+            "hours.csv",
+            "exposure.csv",
+        ],
         "pseudonym": list(User.objects.values_list("pseudonym", flat=True)[:2]),
         "pk": [1, 2],
         "token": ["token"],

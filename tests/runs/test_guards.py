@@ -74,6 +74,18 @@ ATTEMPTS: dict[str, Callable[[World], object]] = {
     ),
     "runs_wave_no_change": lambda w: of(Wave.objects.filter(pk=w.wave.pk), trials=9),
     "runs_wave_no_delete": lambda w: Wave.objects.filter(pk=w.wave.pk)._raw_delete("default"),
+    "runs_wave_frozen_once": lambda w: (
+        of(Wave.objects.filter(pk=w.wave.pk), ratings_frozen_at=timezone.now()),
+        of(Wave.objects.filter(pk=w.wave.pk), ratings_frozen_at=timezone.now()),
+    ),
+    "runs_wave_unblinded_once": lambda w: (
+        of(
+            Wave.objects.filter(pk=w.wave.pk),
+            ratings_frozen_at=timezone.now(),
+            unblinded_at=timezone.now(),
+        ),
+        of(Wave.objects.filter(pk=w.wave.pk), unblinded_at=None),
+    ),
     "runs_run_no_change": lambda w: of(Run.objects.filter(pk=w.run.pk), system_message="Other"),
     "runs_run_no_delete": lambda w: Run.objects.filter(pk=w.run.pk)._raw_delete("default"),
     "runs_run_no_late_insert": lambda w: RunFactory(wave=w.wave),
