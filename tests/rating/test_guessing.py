@@ -228,11 +228,10 @@ def test_nobody_is_asked_where_the_share_is_none(settings, django_assert_num_que
 def test_a_card_not_drawn_costs_no_statement(settings, django_assert_num_queries, monkeypatch):
     monkeypatch.setattr(guessing, "is_drawn", lambda *_: False)
     make_wave(make_bank(bank_data(2)))
-    rater = make_rater()
-    rated(rater)  # what is kept at hand is read once
-    card = leased(rater)
+    card = leased(make_rater())
     rating = rate(card, given(), now=timezone.now())
     rating.assignment = card
+    asked(rating)  # the seed of its wave is read once
 
     with django_assert_num_queries(0):
         assert not asked(rating)

@@ -553,6 +553,7 @@ def test_agreed_responses_keep_the_distance_too(settings):
 
 def test_an_agreed_response_runs_out_is_renewed_skipped_and_undone_like_any_other(ten):
     all_seeds(ten)
+    ten.CARD_DISTANCE = 1
     make_seeds(3)
     make_wave(make_bank(bank_data(3)))
     rater, now = make_rater(), timezone.now()

@@ -310,8 +310,8 @@ def test_no_rating_of_a_frozen_wave_is_withdrawn_or_superseded_or_put_back(wave,
     else:
         card = leased(rater)
         first, other = (
-            rate(hand(rater, card.response, Kind.REPEAT, now=timezone.now()), given(3), now=timezone.now())
-            for _ in range(2)
+            rate(hand(rater, card.response, apart, now=timezone.now()), given(3), now=timezone.now())
+            for apart in (Kind.REPEAT, Kind.BRIDGE)
         )  # fmt: skip
     gone = rated(make_rater())
     Rating.objects.filter(pk=gone.pk).update(withdrawn_at=timezone.now())
