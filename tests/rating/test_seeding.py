@@ -556,8 +556,8 @@ def test_an_agreed_response_runs_out_is_renewed_skipped_and_undone_like_any_othe
     ten.CARD_DISTANCE = 1
     make_seeds(3)
     make_wave(make_bank(bank_data(3)))
-    rater, now = make_rater(), timezone.now()
-    card = leased(rater)
+    rater = make_rater()
+    card, now = leased(rater), timezone.now()
     queue.keep_draft(card, {"note": "half"}, now=now)
     queue.reclaim(now + timedelta(hours=2))
 
