@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
 
@@ -84,6 +84,21 @@ class NoStoreMiddleware:
         if request.user.is_authenticated:
             response.setdefault("Cache-Control", "no-store, private")
         return response
+
+
+class MethodMiddleware:
+    """Gives people who meet an address by the wrong method a page, where Django has none."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if response.status_code != 405 or response.content:
+            return response
+        page = render(request, "405.html", status=405)
+        page["Allow"] = response["Allow"]
+        return page
 
 
 def site(request: HttpRequest) -> dict[str, Any]:

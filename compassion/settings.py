@@ -104,6 +104,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "compassion.requests.NoStoreMiddleware",
+    "compassion.requests.MethodMiddleware",
 ]
 
 ROOT_URLCONF = "compassion.urls"

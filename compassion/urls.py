@@ -40,4 +40,5 @@ if settings.MAIL:
             name="account_reset_password_from_key",
         ),
     ]
+handler400 = "compassion.views.not_understood"
 handler404 = "compassion.views.not_found"

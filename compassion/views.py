@@ -60,3 +60,8 @@ def form_too_old(request: HttpRequest, reason: str = "") -> HttpResponse:
 @login_not_required
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     return render(request, "404.html", status=404)
+
+
+@login_not_required
+def not_understood(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return render(request, "400.html", status=400)

@@ -9,6 +9,7 @@ from django.core.cache import cache
 
 from rating.layout import Block, Group, blocks, groups
 from rating.models import Assignment
+from rating.rendered import Step, rendered
 from runs.models import Bank, Instrument
 
 TAGS_KEPT = 3600  # seconds; a bank never changes
@@ -73,6 +74,10 @@ class Card:
     @cached_property
     def sentences(self) -> tuple[Group, ...]:
         return groups(self.text)
+
+    @cached_property
+    def rendered(self) -> tuple[Step, ...]:
+        return rendered(self.text)
 
     @property
     def words(self) -> int:

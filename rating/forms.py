@@ -20,7 +20,7 @@ from rating.support import support_lines
 
 # Where a browser's session keeps a rating that was sent while nobody was signed in.
 SEALED = "sealed"
-VIEWS = ("reading", "sentences", "plain")
+VIEWS = ("reading", "sentences", "plain", "rendered")
 LONGEST_NOTE = 5_000
 LONGEST_LINE = 500
 MOST_QUOTES = 50
@@ -292,6 +292,14 @@ class Entry:
             if self.maker_sure:
                 said["maker-sure"] = self.maker_sure
         return said
+
+    @property
+    def spans(self) -> list[Span]:
+        return [Span(quote.start, quote.end) for quote in self.quotes]
+
+    @property
+    def level_errors(self) -> list[str]:
+        return [error.message for error in self.errors if error.field == "level"]
 
     @property
     def version(self) -> str:

@@ -5,7 +5,7 @@ slice of the stored text and the third repeat stays the third.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rating.quotes import Span
@@ -18,6 +18,7 @@ LEAD = {
 }
 # What ends a sentence, with the quotes and brackets that close behind it; a line always ends one.
 SENTENCE = re.compile(r"[^\n]*?(?:[.!?…。！？؟]+[\"'”’»)\]*_]*(?=\s|$)|\n+|$)", re.DOTALL)
+FENCE = "```"
 WORDS = re.compile(r"\w")
 LETTERS = re.compile(r"[^\W\d_]")
 
@@ -60,23 +61,23 @@ def blocks(text: str) -> tuple[Block, ...]:
 
     The pieces of all blocks, joined, are the text again.
     """
-    laid: list[Block] = []
+    laid: list[tuple[str, list[Piece]]] = []
     in_code = False
-    for start, line in _lines(text):
-        fence = line.lstrip().startswith("```")
+    for start, line in lines(text):
+        fence = line.lstrip().startswith(FENCE)
         kind, lead = ("code", 0) if in_code or fence else _kind(line)
-        pieces = tuple(_pieces(start, line, lead, plain=kind == "code" and not fence))
+        pieces = list(_pieces(start, line, lead, plain=kind == "code" and not fence))
         if kind == "paragraph" and not line.strip():
-            pieces = (Piece(start, line, gap=True),)
-        goes_on = kind in ("code", "paragraph") and laid and laid[-1].kind == kind
-        if goes_on and not (kind == "paragraph" and _ends_blank(laid[-1])):
-            laid[-1] = Block(kind, laid[-1].spans + pieces)
-        elif not line.strip() and laid and kind == "paragraph":
-            laid[-1] = Block(laid[-1].kind, laid[-1].spans + pieces)
+            pieces = [Piece(start, line, gap=True)]
+        goes_on = kind in ("code", "paragraph") and laid and laid[-1][0] == kind
+        if (goes_on and not (kind == "paragraph" and _ends_blank(laid[-1][1]))) or (
+            not line.strip() and laid and kind == "paragraph"
+        ):
+            laid[-1][1].extend(pieces)
         else:
-            laid.append(Block(kind, pieces))
+            laid.append((kind, pieces))
         in_code = in_code != fence
-    return tuple(Block(block.kind, tuple(_merged(block.spans))) for block in laid)
+    return tuple(Block(kind, tuple(_merged(pieces))) for kind, pieces in laid)
 
 
 def groups(text: str) -> tuple[Group, ...]:
@@ -112,7 +113,7 @@ def place_of(span: Span, parts: tuple[Group, ...]) -> str:
     return f"after sentence {len(sentences)}"
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
+def lines(text: str) -> Iterator[tuple[int, str]]:
     """Each line with its end, and where it starts. Only LF, CR and CRLF end a line here."""
     for match in re.finditer(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$", text):
         yield match.start(), match[0]
@@ -138,7 +139,7 @@ def _pieces(start: int, line: str, lead: int, *, plain: bool) -> Iterator[Piece]
         yield Piece(start + at, line[at:])
 
 
-def _merged(pieces: tuple[Piece, ...]) -> Iterator[Piece]:
+def _merged(pieces: Sequence[Piece]) -> Iterator[Piece]:
     """Plain pieces that follow each other as one; the white space that ends a block stays apart."""
     plain: list[Piece] = []
     for piece in pieces:
@@ -153,5 +154,5 @@ def _merged(pieces: tuple[Piece, ...]) -> Iterator[Piece]:
         yield Piece(plain[0].start, "".join(part.text for part in plain))
 
 
-def _ends_blank(block: Block) -> bool:
-    return not block.spans[-1].text.strip(" \t\r\n") and "\n" in block.spans[-1].text
+def _ends_blank(pieces: Sequence[Piece]) -> bool:
+    return not pieces[-1].text.strip(" \t\r\n") and "\n" in pieces[-1].text

@@ -1,4 +1,4 @@
-"""The quotes of two readers on one text, with every character in its place."""
+"""Quotes on a text, with every character in its place: of two readers, or of one by number."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,8 +13,8 @@ from rating.quotes import Span
 class Part:
     """Verbatim characters that stand in the same quotes.
 
-    ``readers`` are those who quoted them. ``starts`` and ``ends`` are those of whom a quote starts
-    before them or ends behind them.
+    ``readers`` are those who quoted them, or the numbers of the quotes. ``starts`` and ``ends`` are
+    those of whom a quote starts before them or ends behind them.
     """
 
     start: int
@@ -35,6 +35,11 @@ class Part:
 class MarkedBlock:
     kind: str
     parts: tuple[Part, ...]
+    number: int
+
+    def touches(self, span: Span) -> bool:
+        last = self.parts[-1]
+        return self.parts[0].start < span.end and span.start < last.start + len(last.text)
 
 
 def marked(
@@ -44,14 +49,25 @@ def marked(
 
     The parts of all blocks, joined, are the text again.
     """
-    quotes = [(reader, span) for reader, spans in ((1, spans1), (2, spans2)) for span in spans]
+    return _marked(
+        blocks, [(reader, span) for reader, spans in ((1, spans1), (2, spans2)) for span in spans]
+    )
+
+
+def numbered(blocks: Sequence[Block], spans: Sequence[Span]) -> tuple[MarkedBlock, ...]:
+    """The same for one reader, whose quotes are told apart by their number in the list."""
+    return _marked(blocks, list(enumerate(spans, start=1)))
+
+
+def _marked(blocks: Sequence[Block], quotes: Sequence[tuple[int, Span]]) -> tuple[MarkedBlock, ...]:
     cuts = sorted({edge for _, span in quotes for edge in (span.start, span.end)})
     return tuple(
         MarkedBlock(
             block.kind,
             tuple(part for piece in block.spans for part in _parts(piece, cuts, quotes)),
+            number,
         )
-        for block in blocks
+        for number, block in enumerate(blocks, start=1)
     )
 
 
@@ -60,6 +76,7 @@ def _parts(piece: Piece, cuts: Sequence[int], quotes: Sequence[tuple[int, Span]]
     # A space between two words stays; white space with a line end only parts two blocks.
     gap = piece.gap
     inner = cuts[bisect_right(cuts, start) : bisect_left(cuts, end)]
+    quotes = [(reader, span) for reader, span in quotes if span.start < end and start < span.end]
     for low, high in pairwise([start, *inner, end]):
         around = [(reader, span) for reader, span in quotes if span.start <= low < span.end]
         yield Part(

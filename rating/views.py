@@ -36,6 +36,7 @@ from rating.forms import (
     COUNTS_HIDDEN,
     LOOK,
     SEALED,
+    VIEWS,
     CountryForm,
     Entry,
     GuessForm,
@@ -47,6 +48,7 @@ from rating.forms import (
     span_named,
     version_of,
 )
+from rating.marks import MarkedBlock, numbered
 from rating.models import (
     Assignment,
     Confidence,
@@ -203,6 +205,8 @@ def _do(
         entry = entry.with_place(span, card)
     elif act == "clear":
         entry = entry.cleared()
+    elif act == "view" and named in VIEWS:
+        entry = replace(entry, view=named)
     return _keep(request, assignment, card, entry, act)
 
 
@@ -536,13 +540,37 @@ def _show_panel(
 def _part(
     request: RaterRequest, template: str, card: Card, entry: Entry, *, status: int = 200
 ) -> HttpResponse:
-    return render(request, template, {"card": card, "entry": entry, "state": "card"}, status=status)
+    blocks = _laid(card, entry)
+    context = {
+        "card": card,
+        "entry": entry,
+        "state": "card",
+        "blocks": blocks,
+        "changed": _changed(request, blocks, entry),
+    }
+    return render(request, template, context, status=status)
+
+
+def _laid(card: Card, entry: Entry) -> tuple[MarkedBlock, ...]:
+    return numbered(card.blocks, entry.spans) if entry.view == "reading" else ()
+
+
+def _changed(
+    request: RaterRequest, blocks: tuple[MarkedBlock, ...], entry: Entry
+) -> list[MarkedBlock]:
+    """The blocks on which the quotes that a page shows are not those of its answer."""
+    shown = [span for name in request.POST.getlist("shown") if (span := span_named(name))]
+    if shown == entry.spans:
+        return []
+    return [block for block in blocks if any(map(block.touches, (*shown, *entry.spans)))]
 
 
 def _show(request: RaterRequest, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
     """The room, alone for htmx and in its page for a plain browser."""
     template = "rating/_room.html" if request.htmx else "rating/queue.html"
     context |= {"now": timezone.now().timestamp(), "heading": HEADINGS[context["state"]]}
+    if context["state"] == "card":
+        context["blocks"] = _laid(context["card"], context["entry"])
     page = render(request, template, context, status=status)
     return reswap(retarget(page, "#room"), "outerHTML") if request.htmx else page
 

@@ -93,6 +93,33 @@ def test_a_page_that_is_not_there_says_so_to_everybody(client):
         client.force_login(make_rater())
 
 
+@pytest.mark.parametrize("htmx", [{}, {"HX-Request": "true"}])
+def test_an_address_met_by_the_wrong_method_has_a_page_with_a_way_on(client, htmx):
+    client.force_login(make_rater())
+
+    page = client.get(reverse("rating:start"), headers=htmx)
+
+    assertContains(page, "This address works inside another page", status_code=405)
+    assertContains(page, 'href="/">Home</a>', status_code=405)
+    assertContains(page, "Nothing on this site tells you which AI", status_code=405)
+    assertContains(page, f"Reference: {page['X-Request-ID']}", status_code=405)
+    assert (page["Allow"], page["Cache-Control"]) == ("POST", "no-store, private")
+
+
+def test_what_cannot_be_read_is_answered_with_a_page_with_a_way_on(client, settings):
+    client.force_login(make_rater())
+    settings.DATA_UPLOAD_MAX_NUMBER_FIELDS = 3
+    fields = {f"field{n}": "x" for n in range(9)}
+
+    for page in (
+        client.post(reverse("rating:start"), fields),
+        client.get("/", headers={"Host": "elsewhere.example"}),
+    ):
+        assertContains(page, "What was sent could not be read", status_code=400)
+        assertContains(page, 'href="/">Home</a>', status_code=400)
+        assertContains(page, "Nothing on this site tells you which AI", status_code=400)
+
+
 def test_a_form_grown_too_old_shows_what_was_typed_and_can_be_sent_again():
     make_wave()
     rater = make_rater()

@@ -113,9 +113,10 @@
     }));
   }
 
+  // Reading comes with its marks; the sentences are painted here.
   function paint() {
     if (!window.CSS || !CSS.highlights) return;
-    const ranges = quoted().map(({ start, end }) => rangeOf(start, end)).filter(Boolean);
+    const ranges = (view() === "sentences" ? quoted() : []).map(({ start, end }) => rangeOf(start, end)).filter(Boolean);
     CSS.highlights.set("quote", new Highlight(...ranges));
   }
 
@@ -408,6 +409,7 @@
     if (button) detail.parameters.do = button.value;
     detail.parameters.active_seconds = String(seconds());
     detail.parameters.tab = tab;
+    detail.parameters.shown = quoted().map(({ start, end }) => `${start}-${end}`);
     detail.what = String(detail.parameters.do || "save").replace("mine:", "");
     detail.extra = { words: detail.parameters.words, hint: detail.parameters.hint };
     detail.picked = Boolean(detail.parameters.hint);
@@ -752,6 +754,7 @@
 
   function panelSwapped(was) {
     end();
+    laid = null; // its marks came along
     // What changed while the request was away is not in the answer.
     for (const [id, value] of was.live) {
       const field = by(id);
@@ -828,6 +831,11 @@
     watchEnd();
     goTo(was.place);
     paint();
+    if (document.activeElement === document.body) by(`view-${view()}`).focus({ preventScroll: true });
+    if (!toShow) return;
+    const row = [...document.querySelectorAll("#quotes > li")].find((one) => one.dataset.start === toShow);
+    toShow = "";
+    if (row) showQuote(row);
   }
 
   function roomSwapped() {
@@ -860,7 +868,7 @@
   // Which character stands at the top of the window, so that a view can begin at the same one.
   function placeNow() {
     const top = headEnd();
-    for (const { element, at } of pieces()) {
+    for (const { element, at } of places()) {
       const box = element.getBoundingClientRect();
       if (box.height && box.bottom > top) return { at, top: box.top };
     }
@@ -868,8 +876,17 @@
   }
 
   function goTo(place) {
-    const piece = place && place.top < headEnd() ? pieceAt(place.at) : null;
-    if (piece) window.scrollBy(0, piece.element.getBoundingClientRect().top - headEnd() - 16);
+    if (!place || place.top >= headEnd()) return;
+    const next = places().findIndex(({ at }) => at > place.at);
+    const here = places().at(next === -1 ? -1 : Math.max(0, next - 1));
+    if (here) window.scrollBy(0, here.element.getBoundingClientRect().top - headEnd() - 16);
+  }
+
+  // Rendered knows where its blocks start, and no more.
+  function places() {
+    if (view() !== "rendered") return pieces();
+    const blocks = [...by("came-back").querySelectorAll("[data-from]")];
+    return blocks.map((element) => ({ element, at: Number(element.dataset.from) }));
   }
 
   function headEnd() {
@@ -1057,7 +1074,10 @@
     else if (hit.id === "keep-it") beat(true);
     else if (hit.classList.contains("show-all")) showAll(hit);
     else if (hit.id === "back-to-quotes") backToQuotes();
-    else if (hit.classList.contains("show-quote")) showQuote(event, hit);
+    else if (hit.classList.contains("show-quote")) {
+      event.preventDefault();
+      showQuote(hit.closest("li"));
+    }
   });
 
   document.addEventListener("focusin", (event) => {
@@ -1135,22 +1155,23 @@
   }
 
   let shownFrom = ""; // the quote from whose row the response was gone to
+  let toShow = ""; // where the quote starts that is shown once Reading has come
 
-  function showQuote(event, link) {
-    event.preventDefault();
-    const row = link.closest("li");
+  function showQuote(row) {
     const start = Number(row.dataset.start);
     shownFrom = row.querySelector(".remove-quote").id;
+    if (view() === "rendered") {
+      toShow = row.dataset.start;
+      by("view-reading").checked = true;
+      act("view");
+      return;
+    }
     const copy = by("copy");
-    let mark = copy;
+    let mark = copy || by(`at-${start}`);
     if (copy) {
       const from = units(copy.value, start);
       copy.setSelectionRange(from, units(copy.value, Number(row.dataset.end)));
-    } else {
-      mark = pieceAt(start).element.closest(".block, .sentence");
-      if (mark.matches(".sentence")) mark = mark.querySelector("input");
-      else mark.tabIndex = -1;
-    }
+    } else if (!mark) mark = pieceAt(start).element.closest(".sentence").querySelector("input");
     mark.focus({ preventScroll: true });
     mark.scrollIntoView({ block: "center" });
     if (copy) return;

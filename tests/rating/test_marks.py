@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rating.layout import blocks
-from rating.marks import marked
+from rating.marks import marked, numbered
 from rating.quotes import Span
 
 TEXT = "I hear **how heavy** this is.\n\n- Sleep first.\n- Ask for help."
@@ -61,6 +61,18 @@ def test_a_space_between_two_quotes_is_no_gap():
 
     assert space.text == " "
     assert not space.gap
+
+
+def test_quotes_of_one_reader_go_by_their_number_and_blocks_know_which_touch_them():
+    laid = numbered(blocks(TEXT), [at("how heavy"), at("heavy** this"), at("Ask for help.")])
+
+    assert [(p.text, p.starts, p.ends) for b in laid for p in b.parts if p.starts or p.ends] == [
+        ("how ", (1,), ()),
+        ("heavy", (2,), (1,)),
+        (" this", (), (2,)),
+        ("Ask for help.", (3,), (3,)),
+    ]
+    assert [block.number for block in laid if block.touches(at("Sleep first"))] == [2]
 
 
 texts = st.text(alphabet=st.sampled_from(list("ab .*_#>-1)\n\r\té👍")), min_size=1, max_size=80)

@@ -70,6 +70,55 @@ def test_a_rater_starts_and_sees_a_response_with_its_own_anchors(client, rater):
         assertContains(page, anchor.description)
 
 
+def test_the_rendered_view_is_for_reading_only_and_leads_back_without_script(client, card):
+    post(client, card, do="view", view="rendered")
+
+    page = client.get(reverse("rating:queue"))
+    assertContains(page, "For reading only. Quotes are made in Reading.")
+    assertContains(page, '<p dir="auto" data-from="0">I hear how heavy')
+    assertNotContains(page, "data-at=")
+
+    post(client, card, do="view:reading", view="rendered")
+    assertContains(client.get(reverse("rating:queue")), "data-at=")
+
+
+def test_a_view_that_is_none_changes_nothing(client, card):
+    post(client, card, do="view:elsewhere", view="sentences")
+
+    assert Draft.objects.get().content["view"] == "sentences"
+
+
+def test_where_each_quote_starts_and_ends_stands_in_the_text_without_script(client, card):
+    post(client, card, do="quote", words=WORDS)
+
+    page = client.get(reverse("rating:queue"))
+
+    assertContains(page, f'lang="en">quote 1 starts </span><mark class="quoted-words" data-at="0" id="at-0" tabindex="-1">{WORDS}</mark>')  # fmt: skip
+    assertContains(page, 'lang="en"> quote 1 ends</span>')
+    assertContains(page, 'href="#at-0"')
+
+
+def test_an_answer_by_script_brings_the_blocks_whose_quotes_have_changed(client, rater):
+    text = "\n\n".join(f"Paragraph {n} says that help is near." for n in range(1, 6))
+    make_wave(text=text)
+    card = leased(rater)
+    first, third = (
+        f"{text.index(words)}-{text.index(words) + len(words)}"
+        for words in ("Paragraph 1 says", "Paragraph 3 says")
+    )
+    blocks = re.compile(r'id="(block-\d)" dir="auto" hx-swap-oob="true"')
+
+    def brought(shown, now):
+        page = post(client, card, do="restore", htmx=True, view="reading", shown=shown, quote=now)
+        return blocks.findall(page.content.decode())
+
+    assert brought([first], [first]) == []
+    assert brought([third], [first, third]) == ["block-1", "block-3"]
+    assert brought([first, third], [first]) == ["block-1", "block-3"]
+    page = post(client, card, do="restore", htmx=True, view="plain", shown=[], quote=[first])
+    assert blocks.findall(page.content.decode()) == []
+
+
 def test_no_level_is_chosen_beforehand(client, card):
     page = client.get(reverse("rating:queue")).content.decode()
 
