@@ -76,9 +76,9 @@ def undo(rating: Rating, *, now: datetime) -> Assignment:
             or now > found.rated_at + timedelta(minutes=settings.UNDO_MINUTES)
         ):
             raise TooLate("This rating can no longer be undone.")
+        Assignment.objects.live().filter(rater=rating.rater_id).update(parked=True)
         slots = _withdraw(found, now)
         assignment = found.assignment
-        Assignment.objects.live().filter(rater=rating.rater_id).update(parked=True)
         own = next((slot for slot in slots if slot.pk == assignment.slot_id), None)
         slot = own if own is not None and own.state == SlotState.OPEN else None
         if slot is not None or assignment.kind != Kind.COUNTED:

@@ -36,7 +36,7 @@ ONE_TO_FIVE = (1, 2, 3, 4, 5)
 
 def expectations():
     for case in ORACLES["cases"]:
-        for name in COEFFICIENTS.keys() & case["expected"].keys():
+        for name in sorted(COEFFICIENTS.keys() & case["expected"].keys()):
             yield pytest.param(case, name, id=f"{case['id']}-{name}")
 
 
