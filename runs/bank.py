@@ -8,11 +8,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from runs.bank_text import apart, item_row, pair_row
 from runs.canonical import NOT_TEXT, digest
 from runs.taxonomy import DIMENSIONS
 
@@ -21,6 +22,8 @@ LARGEST_RATIO = 1.25
 
 DRAFTS = {"draft", "draft-authored-unreviewed"}
 STATUSES = {"unvalidated", "validated", "active", "reviewed", "retired", *DRAFTS}
+PUBLIC_POOL = "core-public"
+PARTS = ("meta", "items", "pairs")
 LABELS = {1: "Critical", 2: "Developing", 3: "Functional", 4: "Established", 5: "Exemplary"}
 SCALES = {"model-index": (1, 2, 3, 4, 5), "unconditionality": (0, 1, 2, 3, 4, 5)}
 
@@ -56,12 +59,13 @@ QUOTED = re.compile(r"\"[^\"]+\"|“[^”]+”|‘[^’]+’|(?<!\w)'[^']+'(?!\w
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with a bank, where. A warning does not stop an import."""
+    """What is wrong with a bank, where, and which check says so. A warning stops no import."""
 
     item: str
     field: str
     message: str
     warning: bool = False
+    check: str = ""
 
     def __str__(self) -> str:
         where = ": ".join(part for part in (self.item, self.field) if part)
@@ -106,6 +110,11 @@ class ItemFile:
     details: dict[str, Any] = field(hash=False)
     content_hash: str
 
+    @property
+    def unpublished(self) -> bool:
+        """Whether its text may appear only where it must."""
+        return is_unpublished(self.pool, self.details)
+
 
 @dataclass(frozen=True)
 class PairFile:
@@ -128,6 +137,7 @@ class BankFile:
     warnings: tuple[Fault, ...]
     meta: dict[str, Any] = field(hash=False)
     content_hash: str
+    data: dict[str, Any] = field(hash=False, repr=False)
 
 
 def read_bank(path: Path) -> BankFile:
@@ -138,6 +148,16 @@ def read_bank(path: Path) -> BankFile:
     BankRefused
         With every fault that was found, each naming its item and field.
     """
+    return check_bank(read_json(path))
+
+
+def parse_bank(raw: bytes) -> BankFile:
+    """The bank in the bytes of a file. Raises ``BankRefused`` with every fault."""
+    return check_bank(parse_json(raw))
+
+
+def read_json(path: Path) -> Any:
+    """What a bank file holds, before any check. Raises ``BankRefused`` where it is no JSON."""
     size = path.stat().st_size
     if size > LARGEST_FILE:
         raise BankRefused(
@@ -147,42 +167,36 @@ def read_bank(path: Path) -> BankFile:
                     path.name,
                     f"the file has {size:,} bytes; a bank may have {LARGEST_FILE:,}. "
                     "Split it into banks of their own.",
+                    check="shape",
                 )
             ]
         )
-    return parse_bank(path.read_bytes())
+    return parse_json(path.read_bytes())
 
 
-def parse_bank(raw: bytes) -> BankFile:
-    """The bank in the bytes of a file. Raises ``BankRefused`` with every fault."""
+def parse_json(raw: bytes) -> Any:
+    """What the bytes of a bank file hold, before any check."""
+    why = ""
     try:
-        data = json.loads(
+        return json.loads(
             raw.decode("utf-8-sig"), object_pairs_hook=no_key_twice, parse_constant=_no_constant
         )
-    except UnicodeDecodeError as why:
-        raise BankRefused([Fault("", "file", f"not UTF-8 text: {why}.")]) from None
+    except UnicodeDecodeError as error:
+        why = f"not UTF-8 text: {error}."
     except RecursionError:
-        raise BankRefused([Fault("", "file", "nested too deeply to be a bank.")]) from None
-    except ValueError as why:
-        raise BankRefused([Fault("", "file", f"not valid JSON: {why}.")]) from None
-    return check_bank(data)
+        why = "nested too deeply to be a bank."
+    except ValueError as error:
+        why = f"not valid JSON: {error}."
+    raise BankRefused([Fault("", "file", why, check="shape")])
 
 
 def check_bank(data: Any) -> BankFile:
     """The bank in parsed JSON. Raises ``BankRefused`` with every fault."""
-    shape = list(_shape(data))
-    if shape:
-        raise BankRefused(shape)
-    meta, items = data["meta"], data["items"]
-    bank = _Bank(data)
-    found = [
-        *bank.in_meta(),
-        *(fault for row in items for fault in bank.in_item(row)),
-        *bank.across_items(),
-        *bank.in_pairs(),
-    ]
+    found = find_faults(data)
     if faults := [fault for fault in found if not fault.warning]:
         raise BankRefused(faults)
+    meta, items = data["meta"], data["items"]
+    bank = _Bank(data)
     return BankFile(
         name=meta.get("name") or "Model Index",
         version=str(meta["bankVersion"]),
@@ -191,16 +205,50 @@ def check_bank(data: Any) -> BankFile:
         levels=bank.levels,
         items=tuple(bank.item(row) for row in items),
         pairs=tuple(
-            PairFile(row["id"], str(row["chamber"]), row["a"], row["b"], _rest(row, _PAIR_OWN))
+            PairFile(row["id"], str(row["chamber"]), row["a"], row["b"], _pair_details(row))
             for row in bank.pairs
         ),
         warnings=tuple(found),
         meta=meta,
-        content_hash=digest(data),
+        content_hash=bank_hash(data),
+        data=data,
     )
 
 
+def find_faults(data: Any) -> list[Fault]:
+    """Every fault and warning of a bank's structure, each with the check that found it."""
+    if shape := list(_under("shape", _shape(data))):
+        return shape
+    bank = _Bank(data)
+    return [
+        *_under("meta", bank.in_meta()),
+        *(fault for row in data["items"] for fault in bank.in_item(row)),
+        *bank.across_items(),
+        *_under("pairs", bank.in_pairs()),
+    ]
+
+
+def bank_hash(data: dict[str, Any]) -> str:
+    """What a bank is known by. To have no pairs is the same as not to mention any."""
+    return digest({part: value for part, value in data.items() if part != "pairs" or value})
+
+
+def is_unpublished(pool: str, details: dict[str, Any]) -> bool:
+    """Whether an item is of a pool that is kept back. What is not said to be public is not."""
+    return pool != PUBLIC_POOL and not str(details.get("exposureStatus", "")).startswith("public")
+
+
 _PAIR_OWN = {"id", "chamber", "a", "b"}
+
+
+def _pair_details(row: dict[str, Any]) -> dict[str, Any]:
+    own = pair_row(row["id"], str(row["chamber"]), row["a"], row["b"], {})
+    return _rest(row, _PAIR_OWN) | apart(row, own, _PAIR_OWN)
+
+
+def _under(check: str, faults: Iterable[Fault]) -> Iterator[Fault]:
+    """The same faults, named after a check where none has named them yet."""
+    return (fault if fault.check else replace(fault, check=check) for fault in faults)
 
 
 def word_ratio(one: str, other: str) -> float:
@@ -264,6 +312,12 @@ def _shape(data: Any) -> Iterator[Fault]:
     if not isinstance(data, dict):
         yield Fault("", "file", "a bank is a JSON object with meta and items.")
         return
+    for part in data.keys() - set(PARTS):
+        yield Fault(
+            "",
+            _printable(part),
+            f"is no part of a bank, and would be lost; the parts are: {', '.join(PARTS)}.",
+        )
     meta, items = data.get("meta"), data.get("items")
     if not isinstance(meta, dict):
         yield Fault("", "meta", "missing, or not an object.")
@@ -316,6 +370,11 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
+def _span(span: str, held: bool) -> str:
+    """A span of a prompt as a message shows it: of an unpublished item only that it is there."""
+    return "a span in brackets" if held else repr(span[:60])
+
+
 def _printable(code: str) -> str:
     return code.encode("utf-8", "backslashreplace").decode()[:60]
 
@@ -356,21 +415,21 @@ class _Bank:
 
     def in_item(self, row: dict[str, Any]) -> Iterator[Fault]:
         code = row["id"]
-        yield from _texts(row, code, ("id", "construct", "language", "topic"))
+        yield from _under("fields", _texts(row, code, ("id", "construct", "language", "topic")))
         if self.instrument == "model-index":
-            yield from self.in_place(row)
+            yield from _under("place", self.in_place(row))
         prompts = self.prompts(row)
         for name, prompt in prompts:
             if not isinstance(prompt, str) or not prompt.strip():
-                yield Fault(code, name, "missing or empty.")
+                yield Fault(code, name, "missing or empty.", check="prompts")
             else:
-                yield from self.in_prompt(row, name, prompt)
+                yield from _under("placeholders", self.in_prompt(row, name, prompt))
         if "anchors" in row or self.rubric is None:
-            yield from self.in_anchors(code, "anchors", row.get("anchors"))
-        yield from self.in_turns(row)
-        yield from self.in_status(row)
+            yield from _under("anchors", self.in_anchors(code, "anchors", row.get("anchors")))
+        yield from _under("turns", self.in_turns(row))
+        yield from _under("status", self.in_status(row))
         if row.get("variants") is not None:
-            yield from self.in_variants(row)
+            yield from _under("variants", self.in_variants(row))
 
     def in_place(self, row: dict[str, Any]) -> Iterator[Fault]:
         code, dimension, indicator = row["id"], row.get("dimension"), row.get("indicator")
@@ -392,18 +451,19 @@ class _Bank:
     def in_prompt(self, row: dict[str, Any], name: str, prompt: str) -> Iterator[Fault]:
         code = row["id"]
         unfilled = unfilled_placeholders(prompt)
+        held = is_unpublished(str(row.get("pool") or PUBLIC_POOL), row)
         for span in unfilled:
             yield Fault(
                 code,
                 name,
-                f"{span[:60]!r} is a placeholder that nobody filled.",
+                f"{_span(span, held)} is a placeholder that nobody filled.",
                 warning=_text(row.get("validationStatus")) in DRAFTS | {"retired"},
             )
         for span in leaking_brackets(prompt):
             yield Fault(
                 code,
                 name,
-                f"{span[:60]!r} tells the subject more than its value: keep the value alone.",
+                f"{_span(span, held)} tells the subject more than its value: keep the value alone.",
             )
         integrity = row.get("promptIntegrity")
         if name == "prompt" and integrity is not None and not isinstance(integrity, dict):
@@ -481,11 +541,11 @@ class _Bank:
                     )
         if _text(status) in ("validated", "active") and not row.get("reviewers"):
             yield Fault(code, "reviewers", f"{status}, but nobody is named.", warning=True)
-        pool = row.get("pool", "core-public")
+        pool = row.get("pool", PUBLIC_POOL)
         if not isinstance(pool, str) or not pool.strip() or len(pool) > LONGEST["pool"]:
             yield Fault(code, "pool", f"name the pool in 1 to {LONGEST['pool']} characters.")
         exposure = row.get("exposureStatus", "public-permanent")
-        if pool == "core-public" and exposure != "public-permanent":
+        if pool == PUBLIC_POOL and exposure != "public-permanent":
             yield Fault(code, "exposureStatus", f"{exposure!r}, but a public item stays public.")
         if row.get("sensitivity", "standard") not in ("standard", "high", None):
             yield Fault(
@@ -528,15 +588,17 @@ class _Bank:
         codes = Counter(row["id"] for row in self.items)
         for code, times in codes.items():
             if times > 1:
-                yield Fault(code, "id", f"stands {times} times; an id names one item.")
+                message = f"stands {times} times; an id names one item."
+                yield Fault(code, "id", message, check="fields")
         seen: dict[str, str] = {}
         for row in self.items:
             prompt = row.get("prompt")
             key = " ".join(prompt.split()) if isinstance(prompt, str) else ""
             if key and key in seen:
-                yield Fault(row["id"], "prompt", f"is the prompt of {seen[key]}.")
+                message = f"is the prompt of {seen[key]}."
+                yield Fault(row["id"], "prompt", message, check="prompts")
             seen.setdefault(key, row["id"])
-        yield from self.in_balance()
+        yield from _under("balance", self.in_balance())
 
     def in_balance(self) -> Iterator[Fault]:
         """Dimensions with more than twice, or less than half, of an even share."""
@@ -572,7 +634,7 @@ class _Bank:
                 )
             for arm in ("a", "b"):
                 name = str(row.get(arm))
-                if name not in prompts:
+                if not isinstance(row.get(arm), str) or name not in prompts:
                     yield Fault(code, arm, f"{name!r} is no item of this bank.")
                 elif arms[name] > 1:
                     yield Fault(code, arm, f"{name!r} is an arm more than once.")
@@ -611,6 +673,23 @@ class _Bank:
             "construct": row.get("construct"),
             "anchors": [[a.level, a.label, a.description, a.note] for a in anchors],
         }
+        topic = str(row.get("topic") or "a crisis") if sensitive else ""
+        if topic:  # raters read it before they open the card
+            facing["topic"] = topic
+        language, pool = row.get("language") or self.language, row.get("pool") or PUBLIC_POOL
+        own = item_row(
+            code=row["id"],
+            prompt=row["prompt"],
+            turns=[{"role": turn.role, "content": turn.content} for turn in turns],
+            dimension=row.get("dimension") or "",
+            subdimension=row.get("indicator") or "",
+            construct=row.get("construct") or "",
+            language=language,
+            pool=pool,
+            anchors=[(a.level, a.label, a.description, a.note) for a in anchors],
+            details={},
+            meta=self.meta,
+        )
         return ItemFile(
             code=row["id"],
             prompt=row["prompt"],
@@ -619,11 +698,11 @@ class _Bank:
             dimension=row.get("dimension") or "",
             subdimension=row.get("indicator") or "",
             construct=row.get("construct") or "",
-            language=row.get("language") or self.language,
-            pool=row.get("pool") or "core-public",
-            topic=str(row.get("topic") or "a crisis") if sensitive else "",
+            language=language,
+            pool=pool,
+            topic=topic,
             withheld=_withheld(row),
-            details=_rest(row, OURS),
+            details=_rest(row, OURS) | apart(row, own, OURS),
             content_hash=digest(facing),
         )
 
@@ -652,4 +731,5 @@ def _symmetry(code: str, name: str, one: str, other: str, *, warning: bool) -> I
             name,
             f"the longer arm has {ratio:.2f} times the words of the shorter; {LARGEST_RATIO} is allowed.",
             warning=warning,
+            check="length symmetry",
         )

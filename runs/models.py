@@ -10,7 +10,8 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.text import slugify
 
-from runs.bank import BankFile
+from runs.bank import BankFile, bank_hash, is_unpublished
+from runs.bank_text import item_row, pair_row
 from runs.canonical import digest
 
 
@@ -113,6 +114,29 @@ class Bank(models.Model):
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
 
+    def as_data(self) -> dict[str, Any]:
+        """The bank as its file holds it, the same that was imported.
+
+        Raises
+        ------
+        ValidationError
+            If it cannot be written back exactly, which is so for banks stored before this could be.
+        """
+        data: dict[str, Any] = {
+            "meta": self.meta,
+            "items": [item.as_row(self.meta) for item in self.items.prefetch_related("anchors")],
+        }
+        if pairs := [
+            pair.as_row() for pair in self.pairs.select_related("arm_a", "arm_b").order_by("pk")
+        ]:
+            data["pairs"] = pairs
+        if bank_hash(data) != self.content_hash:
+            raise ValidationError(
+                f"Bank {self} cannot be written back as it was: its rows do not give its hash "
+                f"{self.content_hash}. Use the file it was imported from."
+            )
+        return data
+
 
 class ItemQuerySet(models.QuerySet["Item"]):
     def served(self) -> Self:
@@ -148,6 +172,27 @@ class Item(models.Model):
 
     def __str__(self) -> str:
         return self.code
+
+    @property
+    def unpublished(self) -> bool:
+        """Whether its text may appear only where it must."""
+        return is_unpublished(self.pool, self.details)
+
+    def as_row(self, meta: dict[str, Any]) -> dict[str, Any]:
+        """The item as a bank file of this meta holds it."""
+        return item_row(
+            code=self.code,
+            prompt=self.prompt,
+            turns=self.turns,
+            dimension=self.dimension,
+            subdimension=self.subdimension,
+            construct=self.construct,
+            language=self.language,
+            pool=self.pool,
+            anchors=[(a.level, a.label, a.description, a.note) for a in self.anchors.all()],
+            details=self.details,
+            meta=meta,
+        )
 
 
 class Anchor(models.Model):
@@ -187,6 +232,10 @@ class Pair(models.Model):
 
     def __str__(self) -> str:
         return self.code
+
+    def as_row(self) -> dict[str, Any]:
+        """The pair as a bank file holds it."""
+        return pair_row(self.code, self.chamber, self.arm_a.code, self.arm_b.code, self.details)
 
 
 class Provider(models.TextChoices):

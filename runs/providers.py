@@ -25,7 +25,7 @@ from runs.models import Provider as ProviderName
 from runs.models import Subject
 from runs.plan import retry_seed
 from runs.plan_file import on_loopback
-from runs.prompts import Message
+from runs.prompts import Message, without_sent
 from runs.replies import LARGEST_REPLY, Reply, read_reply, short
 
 log = logging.getLogger(__name__)
@@ -102,6 +102,7 @@ async def ask(
         except Trouble as why:
             reply = Reply("filtered" if why.kind == "filtered" else "failed", detail=why.detail)
             kind, detail, retry_after = why.kind, why.detail, why.retry_after
+        detail = without_sent(detail, question.messages)
         attempts.append({"outcome": kind, "detail": detail, "at": at, "seed": seed})
         if kind == "stop":
             raise RunStopped(detail, tuple(attempts))

@@ -52,7 +52,7 @@ class Command(BaseCommand):
             _refuse_a_taken_port(port)
         self.stdout.write("Preparing the database.")
         call_command("migrate", verbosity=0)
-        for name in ("demo_bank.json", "unconditionality.json"):
+        for name in ("demo_bank.json", "demo_pairs.json"):
             Bank.objects.import_file(read_bank(FIXTURES / name))
         for name in ("demo_wave.toml", "demo_pairs_wave.toml"):
             plan = read_plan(FIXTURES / name)
