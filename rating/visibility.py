@@ -79,7 +79,11 @@ THINGS: Final = (
     Thing("models", "Which models are asked", {"maintainer": _always(Sight.YES)}),
     Thing("key", "Which model gave which response", {"maintainer": _then(Sight.YES)}),
     Thing("figures", "Figures by model", {"maintainer": _then(Sight.COUNTS)}),
-    Thing("raters", "Who rated", {"maintainer": _always(Sight.BY_CODE)}),
+    Thing(
+        "raters",
+        "Who rated",
+        {"maintainer": _always(Sight.BY_CODE), "admin": _always(Sight.BY_CODE)},
+    ),
     Thing(
         "people",
         "Names and addresses of people",

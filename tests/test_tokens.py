@@ -37,10 +37,13 @@ STAFF = {
     "_agreement.html",
     "care.html",
     "effects.html",
+    "freeze.html",
+    "key.html",
     "people.html",
     "raters.html",
     "report.html",
     "report_file.html",
+    "unblind.html",
 }
 RATERS_GET = [
     BASE / "static/css/site.css",
