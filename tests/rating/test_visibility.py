@@ -351,8 +351,9 @@ def of_figures(seen: Found, sight: Sight) -> bool:
 
 def of_raters(seen: Found, sight: Sight) -> bool:
     codes = any(seen.has(other.pseudonym) for other in seen.others)
-    names = any(seen.has(other.name) for other in seen.others)
-    return {Sight.NO: not codes, Sight.BY_CODE: codes and not names}[sight]
+    # Admins see names on the page of people: never beside a code name.
+    joined = any(seen.has(other.pseudonym, other.name) for other in seen.others)
+    return {Sight.NO: not codes, Sight.BY_CODE: codes and not joined}[sight]
 
 
 def of_people(seen: Found, sight: Sight) -> bool:
