@@ -20,6 +20,8 @@ from rating.support import line_of
 Handler = Callable[[HttpRequest], HttpResponse]
 
 CSRF_FIELD = "csrfmiddlewaretoken"
+# Where somebody finds what they sent to such a page without a session.
+FOUND_AT = {"rating:rate": "rating:queue", "rating:review": "rating:review_queue"}
 GIVEN_ID = re.compile(r"[0-9A-Za-z-]{8,64}")
 
 
@@ -60,17 +62,17 @@ class SignInMiddleware(LoginRequiredMiddleware):
 
 
 def _kept(request: HttpRequest) -> str:
-    """Keep a rating that was sent without a session, and say where it is found after sign-in.
+    """Keep a rating or review that was sent without a session; say where it is after sign-in.
 
     It lies in the session of the browser that sent it, as the draft of its card, until its own
-    rater has signed in there.
+    rater or reviewer has signed in there.
     """
     match = request.resolver_match
-    if match is None or match.view_name != "rating:rate":
+    if match is None or match.view_name not in FOUND_AT:
         return reverse("home")
     fields = {name: request.POST.getlist(name) for name in request.POST if name != CSRF_FIELD}
     request.session[SEALED] = {"code": str(match.kwargs["code"]), "fields": fields}
-    return reverse("rating:queue")
+    return reverse(FOUND_AT[match.view_name])
 
 
 class NoStoreMiddleware:

@@ -102,8 +102,17 @@ def take_all(
     take(page, "card-sentences")
     page.goto(page.locator("#skip").get_attribute("href") or "/")
     take(page, "skip")
+    page = signed_in(browser, site, "reviewer", accounts, options)
+    take(page, "home-reviewer")
+    page.goto("/review/")
+    take(page, "review-start")
+    page.locator("main button, main a.button").first.click()
+    page.locator("#panel").wait_for()
+    take(page, "review")
     page = signed_in(browser, site, "maintainer", accounts, options)
     take(page, "home-maintainer")
+    page.goto("/reviews/")
+    take(page, "reviews")
     for name, path in (
         ("waves", "/waves/"),
         ("wave", "/waves/demo/"),

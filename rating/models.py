@@ -12,7 +12,7 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.functional import cached_property
 
-from runs.models import Anchor, Instrument, Response, Wave
+from runs.models import Anchor, Instrument, Item, Response, Wave
 
 
 class Role(models.TextChoices):
@@ -63,6 +63,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     check_key = models.CharField(max_length=32, default=new_key, editable=False)
     # Gives the blind votes that agreed responses stand on.
     senior = models.BooleanField(default=False)
+    # Of ``Expertise``: items about a crisis or an identity need a reviewer who has some.
+    expertise = models.JSONField(default=list, blank=True)
     look = models.JSONField(default=dict, blank=True)
     # Whose support line stands at the foot of their pages; blank: the site's own.
     country = models.CharField(max_length=2, blank=True)
@@ -92,6 +94,13 @@ class User(AbstractBaseUser, PermissionsMixin):
     @cached_property
     def roles(self) -> frozenset[str]:
         return frozenset(self.groups.values_list("name", flat=True))
+
+
+class Expertise(models.TextChoices):
+    """What an admin may mark a person as: somebody who knows such situations from close by."""
+
+    CLINICIAN = "clinician", "clinician"
+    LIVED_EXPERIENCE = "lived experience", "lived experience"
 
 
 class Invitation(models.Model):
@@ -663,6 +672,8 @@ class EventKind(models.TextChoices):
     END = "end", "end"
     FREEZE = "freeze", "freeze"
     UNBLIND = "unblind", "unblind"
+    REVIEW = "review", "review"
+    EXPERTISE = "expertise", "expertise"
 
 
 class Event(models.Model):
@@ -761,3 +772,169 @@ class Qualification(models.Model):
 
     def __str__(self) -> str:
         return f"{self.rater_id} {self.instrument} {self.passed}"
+
+
+class ReviewWork(models.Model):
+    """One wording of an item, by its content hash, and what its reviewers see beside it.
+
+    A row is locked by whoever takes, sends or takes back a review of this wording.
+    """
+
+    content_hash = models.CharField(max_length=64, unique=True)
+    # Numbers of completed responses that were set aside unrated: the same ones for every reviewer.
+    replies = models.JSONField(default=list)
+    opened_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return self.content_hash[:8]
+
+
+class ReviewOutcome(models.TextChoices):
+    SENT = "sent", "sent"
+    SKIPPED = "skipped", "skipped"
+    EXPIRED = "expired", "expired"
+    RELEASED = "released", "released"
+
+
+class ReviewSkip(models.TextChoices):
+    RATHER_NOT = "rather-not", "I would rather not read this"
+    LANGUAGE = "language", "I cannot judge this language"
+    CONFLICT = "conflict", "I wrote this item, or helped to"
+    LATER = "later", "Later"
+
+
+class ReviewHoldQuerySet(models.QuerySet["ReviewHold"]):
+    def live(self) -> Self:
+        return self.filter(ended_at=None)
+
+
+class ReviewHold(models.Model):
+    """An item in one reviewer's hands, in one of its places, and what they have put down so far.
+
+    The places are numbered: two for every wording, and a third where those two do not suffice.
+    """
+
+    code = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    work = models.ForeignKey(ReviewWork, models.PROTECT, related_name="holds")
+    item = models.ForeignKey(Item, models.PROTECT, related_name="+")
+    reviewer = models.ForeignKey(User, models.PROTECT, related_name="review_holds")
+    number = models.PositiveSmallIntegerField()
+    leased_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    # Held, while its reviewer first goes back to the review they undid.
+    parked = models.BooleanField(default=False)
+    ended_at = models.DateTimeField(null=True)
+    outcome = models.CharField(max_length=10, choices=ReviewOutcome, blank=True)
+    skip_reason = models.CharField(max_length=20, choices=ReviewSkip, blank=True)
+    skip_note = models.TextField(blank=True)
+    draft = models.JSONField(default=dict, blank=True)
+    draft_at = models.DateTimeField(null=True)
+
+    objects = ReviewHoldQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(number__in=[1, 2, 3]), name="rating_reviewhold_one_of_three"
+            ),
+            models.UniqueConstraint(
+                fields=["work", "number"],
+                condition=Q(ended_at=None),
+                name="rating_reviewhold_one_per_place",
+            ),
+            models.UniqueConstraint(
+                fields=["work", "reviewer"],
+                condition=Q(ended_at=None),
+                name="rating_reviewhold_one_of_a_wording",
+            ),
+            models.UniqueConstraint(
+                fields=["reviewer"],
+                condition=Q(ended_at=None, parked=False),
+                name="rating_reviewhold_one_per_reviewer",
+            ),
+            models.CheckConstraint(
+                condition=Q(ended_at=None, outcome="") | Q(ended_at__isnull=False) & ~Q(outcome=""),
+                name="rating_reviewhold_ended_has_outcome",
+            ),
+            models.CheckConstraint(
+                condition=~Q(outcome=ReviewOutcome.SKIPPED) | ~Q(skip_reason=""),
+                name="rating_reviewhold_skipped_has_reason",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.code)
+
+
+class Verdict(models.TextChoices):
+    VALIDATED = "validated", "Validated"
+    NEEDS_REVISION = "needs-revision", "Needs revision"
+
+
+CRITERIA = ("applicable", "discriminating", "monotonic", "on_construct", "safe_and_accurate")
+
+
+class ItemReviewQuerySet(models.QuerySet["ItemReview"]):
+    def live(self) -> Self:
+        """Neither superseded nor taken back."""
+        return self.filter(superseded_by=None, withdrawn_at=None)
+
+
+class ItemReview(models.Model):
+    """What one person found of one wording of an item. Superseded or taken back, never edited."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    content_hash = models.CharField(max_length=64)
+    item = models.ForeignKey(Item, models.PROTECT, related_name="reviews")
+    reviewer = models.ForeignKey(User, models.PROTECT, related_name="item_reviews")
+    hold = models.ForeignKey(ReviewHold, models.PROTECT, null=True, related_name="reviews")
+    # Its place: the first or second of the two, or the third that settles.
+    number = models.PositiveSmallIntegerField()
+    applicable = models.BooleanField()
+    discriminating = models.BooleanField()
+    monotonic = models.BooleanField()
+    on_construct = models.BooleanField()
+    safe_and_accurate = models.BooleanField()
+    # Why a criterion is not met, by its name.
+    whys = models.JSONField(default=dict, blank=True)
+    verdict = models.CharField(max_length=20, choices=Verdict)
+    concern = models.TextField(blank=True)
+    minutes = models.PositiveIntegerField()
+    # Whether the reviewer was marked with some expertise when they reviewed.
+    expert = models.BooleanField(default=False)
+    # After a small change: the reviewer's own review of the earlier wording, which they confirm.
+    still_stands_of = models.ForeignKey("self", models.PROTECT, null=True, related_name="confirmed")
+    superseded_by = models.OneToOneField("self", models.PROTECT, null=True)
+    withdrawn_at = models.DateTimeField(null=True)
+    reviewed_at = models.DateTimeField(default=timezone.now)
+
+    objects = ItemReviewQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["content_hash", "reviewer"],
+                condition=Q(superseded_by=None, withdrawn_at=None),
+                name="rating_itemreview_one_per_reviewer",
+            ),
+            models.UniqueConstraint(
+                fields=["content_hash", "number"],
+                condition=Q(superseded_by=None, withdrawn_at=None),
+                name="rating_itemreview_one_per_place",
+            ),
+            models.CheckConstraint(
+                condition=Q(number__in=[1, 2, 3]), name="rating_itemreview_one_of_three"
+            ),
+            models.CheckConstraint(
+                condition=Q(verdict=Verdict.NEEDS_REVISION)
+                | Q(verdict=Verdict.VALIDATED, **dict.fromkeys(CRITERIA, True)),
+                name="rating_itemreview_no_forces_revision",
+            ),
+            models.CheckConstraint(
+                condition=Q(verdict=Verdict.VALIDATED) | ~Q(concern=""),
+                name="rating_itemreview_revision_has_concern",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.reviewer_id} on {self.content_hash[:8]}: {self.verdict}"

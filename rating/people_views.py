@@ -1,16 +1,19 @@
 """Who may come in: the admins' page of people, and the page that an invitation opens."""
 
+from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
 
 from rating.forms import InviteForm, JoinForm
-from rating.models import Invitation, Role, User
+from rating.models import EventKind, Expertise, Invitation, Role, User
 from rating.people import InvitationEnded, invitation_of, invite, join, link_to
+from rating.queue import log, writing
 from runs.access import role_required
 
 
@@ -35,10 +38,32 @@ def people(request: HttpRequest) -> HttpResponse:
             "form": form,
             "link": link,
             "invitations": Invitation.objects.filter(accepted_at=None).order_by("email"),
+            "expertise": Expertise.values,
             "people": User.objects.prefetch_related("groups").order_by("name", "email"),
         },
         status=422 if form.errors else 200,
     )
+
+
+@require_POST
+@role_required(Role.ADMIN)
+def expertise(request: HttpRequest, pseudonym: str) -> HttpResponse:
+    """Mark what somebody knows from close by: some items need such a reviewer."""
+    person = get_object_or_404(User, pseudonym=pseudonym)
+    assert isinstance(request.user, User)
+    marked = [one for one in Expertise.values if one in request.POST.getlist("expertise")]
+    if marked != person.expertise:
+        with writing():
+            person.expertise = marked
+            person.save(update_fields=["expertise"])
+            log(
+                EventKind.EXPERTISE,
+                request.user.pk,
+                person=person.pseudonym,
+                expertise=", ".join(marked),
+            )
+    messages.info(request, f"{person}: {' and '.join(marked) or 'no expertise'}.")
+    return redirect("rating:people")
 
 
 @never_cache

@@ -5,6 +5,7 @@ from rating.models import (
     Event,
     Exposure,
     Guess,
+    ItemReview,
     Norming,
     Qualification,
     Quote,
@@ -87,6 +88,43 @@ STANDS_ON_IT = (
     "(NEW.withdrawn_at IS NOT NULL OR NEW.superseded_by_id IS NOT NULL)"
     " AND EXISTS (SELECT 1 FROM rating_adjudication j WHERE j.response_id = NEW.response_id"
     " AND j.ended_at IS NULL AND NEW.id IN (j.first_side_id, j.second_side_id))"
+)
+NO_REVIEWER = (
+    "NOT EXISTS (SELECT 1 FROM rating_user_groups m JOIN auth_group g ON g.id = m.group_id"
+    " WHERE m.user_id = NEW.reviewer_id AND g.name IN ('item reviewer', 'admin'))"
+)
+WROTE_IT = (
+    "EXISTS (SELECT 1 FROM runs_item i JOIN rating_user u ON u.id = NEW.reviewer_id"
+    " WHERE i.id = NEW.item_id AND (NULLIF(LOWER(TRIM(i.details ->> 'author')), '')"
+    " IN (LOWER(TRIM(u.name)), LOWER(u.email), LOWER(u.pseudonym))"
+    " OR EXISTS (SELECT 1 FROM rating_conflict c"
+    " WHERE c.person_id = u.id AND c.item_code = i.code)))"
+)
+OTHER_WORDING = (
+    "NOT EXISTS (SELECT 1 FROM runs_item i"
+    " WHERE i.id = NEW.item_id AND i.content_hash = NEW.content_hash)"
+)
+NO_EXPERTISE = (
+    "NEW.expert AND (SELECT u.expertise FROM rating_user u WHERE u.id = NEW.reviewer_id) = '[]'"
+)
+OF_THE_TWO = (
+    "FROM rating_itemreview r WHERE r.content_hash = NEW.content_hash AND r.number IN (1, 2)"
+    " AND r.superseded_by_id IS NULL AND r.withdrawn_at IS NULL"
+)
+TWO_SUFFICE = (
+    f"NEW.number = 3 AND ((SELECT COUNT(*) {OF_THE_TWO}) < 2"
+    f" OR (SELECT COUNT(DISTINCT r.verdict) {OF_THE_TWO}) = 1"
+    f" AND (NOT NEW.expert OR EXISTS (SELECT 1 {OF_THE_TWO} AND r.expert)))"
+)
+NOT_THEIR_OWN = (
+    "NEW.still_stands_of_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM rating_itemreview r"
+    " WHERE r.id = NEW.still_stands_of_id AND r.reviewer_id = NEW.reviewer_id"
+    " AND r.content_hash <> NEW.content_hash)"
+)
+FOREIGN_SUCCESSOR = (
+    "EXISTS (SELECT 1 FROM rating_itemreview r WHERE r.superseded_by_id = NEW.id"
+    " AND (r.id = NEW.id OR r.reviewer_id <> NEW.reviewer_id"
+    " OR r.content_hash <> NEW.content_hash OR r.number <> NEW.number))"
 )
 # What may still change of an adjudication, by its state.
 MOVES = ("triggers", "adjudicator", "held_until", "own_anchor", "own_at", "ended_at", "ended")
@@ -340,4 +378,74 @@ GUARDS = [
     ),
     no_change(Qualification, "A qualification is never edited."),
     no_delete(Qualification, "A qualification is never deleted."),
+    no_change(
+        ItemReview,
+        "A review is never edited: a newer one supersedes it, or it is taken back.",
+        but=("superseded_by", "withdrawn_at"),
+    ),
+    no_change(
+        ItemReview,
+        "A review is superseded or taken back once.",
+        when="OLD.superseded_by_id IS NOT NULL OR OLD.withdrawn_at IS NOT NULL",
+        name="ended_once",
+    ),
+    no_delete(ItemReview, "A review is never deleted."),
+    Guard(
+        "rating_itemreview_by_a_reviewer",
+        "rating_itemreview",
+        "INSERT",
+        NO_REVIEWER,
+        "An item is reviewed by an item reviewer or an admin.",
+    ),
+    Guard(
+        "rating_itemreview_not_own_item",
+        "rating_itemreview",
+        "INSERT",
+        WROTE_IT,
+        "Whoever wrote an item does not review it.",
+    ),
+    Guard(
+        "rating_itemreview_own_wording",
+        "rating_itemreview",
+        "INSERT",
+        OTHER_WORDING,
+        "A review is of the wording that its item has.",
+    ),
+    Guard(
+        "rating_itemreview_expert_is_marked",
+        "rating_itemreview",
+        "INSERT",
+        NO_EXPERTISE,
+        "Nobody reviews with an expertise that they are not marked with.",
+    ),
+    Guard(
+        "rating_itemreview_third_when_due",
+        "rating_itemreview",
+        "INSERT",
+        TWO_SUFFICE,
+        "A third review is given where two do not agree, or neither has the expertise.",
+    ),
+    Guard(
+        "rating_itemreview_confirms_own",
+        "rating_itemreview",
+        "INSERT",
+        NOT_THEIR_OWN,
+        "What still stands is one's own review of an earlier wording.",
+    ),
+    Guard(
+        "rating_itemreview_own_successor",
+        "rating_itemreview",
+        "INSERT",
+        FOREIGN_SUCCESSOR,
+        "A review is superseded by another of the same reviewer, wording and place.",
+        "AFTER",
+    ),
+    Guard(
+        "rating_itemreview_no_late_successor",
+        "rating_itemreview",
+        "UPDATE",
+        "NEW.superseded_by_id IS NOT NULL AND OLD.superseded_by_id IS NULL AND EXISTS"
+        " (SELECT 1 FROM rating_itemreview r WHERE r.id = NEW.superseded_by_id)",
+        "A review is superseded by one that is stored after it, in the same step.",
+    ),
 ]

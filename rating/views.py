@@ -28,7 +28,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 
-from rating import adjudication, guessing, notices
+from rating import adjudication, guessing, notices, reviews
 from rating import queue as rooms
 from rating.blinding import Card
 from rating.clock import midnight
@@ -120,6 +120,9 @@ def home(request: RaterRequest) -> HttpResponse:
             "settling": adjudication.waiting_for(request.user)
             if Role.ADJUDICATOR in roles
             else None,
+            "reviewing": None
+            if roles.isdisjoint((Role.ITEM_REVIEWER, Role.ADMIN))
+            else reviews.waiting_for(request.user, now=timezone.now()),
             "waves": waves_for_home() if Role.MAINTAINER in roles else None,
         },
     )

@@ -6,6 +6,7 @@ runs on PostgreSQL and SQLite. Guards are lifted before migrations and put back 
 rebuild one that a guard elsewhere mentions.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -88,6 +89,8 @@ def sql_for(guard: Guard, vendor: str) -> list[str]:
     # SQLite before 3.39 does not know IS DISTINCT FROM, and says the same with IS NOT.
     condition = guard.condition.replace("IS NOT DISTINCT FROM", "IS")
     condition = condition.replace("IS DISTINCT FROM", "IS NOT")
+    # Nor does it know ->> before 3.38.
+    condition = re.sub(r"([\w.]+) ->> '(\w+)'", r"json_extract(\1, '$.\2')", condition)
     return [
         f"DROP TRIGGER IF EXISTS {guard.name}",
         f"CREATE TRIGGER {guard.name} {guard.timing} {guard.event} ON {guard.table} FOR EACH ROW "

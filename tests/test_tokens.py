@@ -44,14 +44,18 @@ STAFF = {
     "report.html",
     "report_file.html",
     "unblind.html",
+    "reviews.html",
+    "_reviews_figure.html",
 }
 RATERS_GET = [
     BASE / "static/css/site.css",
     BASE / "static/css/settle.css",
     BASE / "static/css/becoming.css",
+    BASE / "static/css/review.css",
     BASE / "static/js/room.js",
     BASE / "static/js/leave.js",
     BASE / "static/js/settle.js",
+    BASE / "static/js/review.js",
     *sorted((BASE / "templates/account").glob("*.html")),
     *sorted(path for path in (BASE / "templates/rating").glob("*.html") if path.name not in STAFF),
 ]

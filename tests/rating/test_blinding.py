@@ -14,8 +14,10 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 from pytest_django.asserts import assertContains
 
-from rating import blinding, guessing
-from rating.models import Adjudication, Assignment, Rating, Role, User
+from rating import blinding, guessing, reviews
+from rating.models import CRITERIA, Adjudication, Assignment, Rating, ReviewHold, Role, User
+from rating.review_card import ReviewCard
+from rating.reviews import Given
 from runs.models import Run, Wave
 from tests.factories import (
     leased,
@@ -32,6 +34,8 @@ pytestmark = pytest.mark.django_db
 MARK = "MARKER"
 METHODS = ("GET", "HEAD", "POST", "OPTIONS")
 ROLES = (Role.RATER, Role.ITEM_REVIEWER, Role.ADJUDICATOR)
+# What an item is to measure is what its reviewers judge it by.
+REVIEWERS_SEE = (f"{MARK} construct", f"{MARK} chamber", f"{MARK} fail")
 
 
 @pytest.fixture
@@ -79,6 +83,11 @@ def people(wave) -> dict[Role, User]:
             rated(other, level, note=f"{MARK} note of a rater")
     one = {role: make_user(role, password="a-quiet-morning-walk") for role in ROLES}
     leased(one[Role.RATER])
+    told = Given(dict.fromkeys(CRITERIA, False), "needs-revision", f"{MARK} concern", 9)
+    for _ in range(3):
+        hold = reviews.lease(make_user(Role.ITEM_REVIEWER), now=timezone.now())
+        reviews.send(hold, told, now=timezone.now())
+    assert isinstance(reviews.lease(one[Role.ITEM_REVIEWER], now=timezone.now()), ReviewHold)
     return one
 
 
@@ -88,6 +97,7 @@ def every_path(person: User, wave: Wave) -> Iterator[str]:
         *Assignment.objects.filter(rater=person).values_list("code", flat=True),
         *Assignment.objects.exclude(rater=person).values_list("code", flat=True)[:2],
         *Adjudication.objects.values_list("code", flat=True),
+        *ReviewHold.objects.values_list("code", flat=True),
         uuid4(),
     ]
     values = {
@@ -139,7 +149,11 @@ def leaks(client, person: User, wave: Wave) -> set[str]:
             answer = client.generic(method, path, headers=headers)
             body = b"".join(answer.streaming_content) if answer.streaming else answer.content
             said = body.decode(errors="replace") + repr(dict(answer.headers)) + str(answer.cookies)
-            if MARK in said.replace(path, ""):
+            said = said.replace(path, "")
+            if Role.ITEM_REVIEWER in person.roles:
+                for seen in REVIEWERS_SEE:
+                    said = said.replace(seen, "")
+            if MARK in said:
                 found.add(f"{method} {path}")
     return found
 
@@ -190,6 +204,23 @@ def test_the_crawl_finds_a_marker_that_is_let_through(client, wave, people, monk
     monkeypatch.setattr(blinding.Card, "of", classmethod(leaking))
 
     assert any(path.startswith("GET /rate/") for path in leaks(client, people[Role.RATER], wave))
+
+
+def test_the_crawl_reads_the_page_of_an_item_reviewer(client, wave, people, monkeypatch):
+    reviewer = people[Role.ITEM_REVIEWER]
+    hold = ReviewHold.objects.live().get(reviewer=reviewer)
+    client.force_login(reviewer)
+    assertContains(client.get(f"/review/{hold.code}/"), f"{MARK} construct")
+    true = ReviewCard.of.__func__
+
+    def leaking(cls, hold):
+        card = true(cls, hold)
+        object.__setattr__(card, "part", hold.item.details["author"])
+        return card
+
+    monkeypatch.setattr(ReviewCard, "of", classmethod(leaking))
+
+    assert any(path.startswith("GET /review/") for path in leaks(client, reviewer, wave))
 
 
 def test_the_crawl_knows_every_kind_of_url(people, wave):

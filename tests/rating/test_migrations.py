@@ -30,11 +30,11 @@ def test_what_was_opened_before_adjudications_could_end_stands_on_the_ratings_it
     standing, shown, gone, undue = read_twice(), read_twice(), read_twice(), read_twice()
     ratings = [str(rating.pk) for rating in shown.ratings.order_by("-pk")]
     void(gone.ratings.first(), make_user(Role.ADMIN), "by mistake", now=timezone.now())
+    person = make_user(Role.ADJUDICATOR)
     call_command("migrate", "rating", "0010", verbosity=0)
     lift()  # the guards of today, over the tables of then
     codes = {}
     began = timezone.now()
-    person = make_user(Role.ADJUDICATOR)
     level_3 = shown.item.anchors.get(level=3).pk
     with connection.cursor() as cursor:
         for number, response in enumerate((standing, shown, gone, undue)):
