@@ -238,6 +238,10 @@ GUESS_MAKERS = env_list(
 REST_OFFER_MINUTES = env_int("REST_OFFER_MINUTES", 50)  # of active reading; 0: never
 # How far, in levels, a rater may lie from what was agreed before their maintainers take a look.
 SEVERITY_TOLERANCE = env_float("SEVERITY_TOLERANCE", 0.5)
+# The limits of an item, declared beforehand: two ratings of a response lie within one level at
+# least this often, and its mean keeps so many levels away from either end of the scale.
+ITEM_WITHIN_ONE_PERCENT = env_int("ITEM_WITHIN_ONE_PERCENT", 80)
+ITEM_MEAN_MARGIN = env_float("ITEM_MEAN_MARGIN", 0.5)
 SUPPORT_LINE = env("SUPPORT_LINE")
 # Support lines by country, of which people choose theirs. See ``rating.support``.
 SUPPORT_LINES_FILE = Path(

@@ -12,7 +12,7 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.functional import cached_property
 
-from runs.models import Anchor, Instrument, Item, Response, Wave
+from runs.models import Anchor, Bank, Instrument, Item, Response, Wave
 
 
 class Role(models.TextChoices):
@@ -938,3 +938,69 @@ class ItemReview(models.Model):
 
     def __str__(self) -> str:
         return f"{self.reviewer_id} on {self.content_hash[:8]}: {self.verdict}"
+
+
+class BankDraftQuerySet(models.QuerySet["BankDraft"]):
+    def open(self) -> Self:
+        """Those that have not become a version."""
+        return self.filter(frozen_at=None)
+
+
+class BankDraft(models.Model):
+    """The next version of a bank while it is written: the changes that stand on it."""
+
+    base = models.ForeignKey(Bank, models.PROTECT, related_name="drafts")
+    begun_by = models.ForeignKey(User, models.PROTECT, related_name="+")
+    begun_at = models.DateTimeField(default=timezone.now)
+    frozen_as = models.OneToOneField(Bank, models.PROTECT, null=True, related_name="drafted_in")
+    frozen_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
+    frozen_at = models.DateTimeField(null=True)
+
+    objects = BankDraftQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["base"], condition=Q(frozen_at=None), name="rating_bankdraft_one_open"
+            ),
+            models.CheckConstraint(
+                condition=Q(frozen_at=None, frozen_as=None, frozen_by=None)
+                | Q(frozen_at__isnull=False, frozen_as__isnull=False, frozen_by__isnull=False),
+                name="rating_bankdraft_frozen_is_whole",
+            ),
+            models.CheckConstraint(
+                condition=Q(frozen_as=None) | ~Q(frozen_as=F("base")),
+                name="rating_bankdraft_frozen_as_another",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"draft on {self.base}"
+
+
+class ItemChange(models.Model):
+    """What is to be different in one item of the next version, and why.
+
+    ``content`` holds the new text of each changed field, by the names of ``rating.drafting``.
+    """
+
+    draft = models.ForeignKey(BankDraft, models.PROTECT, related_name="changes")
+    item = models.ForeignKey(Item, models.PROTECT, related_name="+")
+    content = models.JSONField()
+    reason = models.TextField()
+    saved_by = models.ForeignKey(User, models.PROTECT, related_name="+")
+    saved_at = models.DateTimeField(default=timezone.now)
+    # How often it was saved: whoever sends an older one is told.
+    edition = models.PositiveIntegerField(default=1)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["draft", "item"], name="rating_itemchange_one_per_item"
+            ),
+            models.CheckConstraint(condition=~Q(reason=""), name="rating_itemchange_has_reason"),
+        ]
+        ordering = ["draft", "item"]
+
+    def __str__(self) -> str:
+        return f"{self.item} in {self.draft_id}"

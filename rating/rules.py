@@ -1,7 +1,10 @@
 """What the tables of this app refuse beyond their constraints. See ``runs.guards``."""
 
+from typing import Literal
+
 from rating.models import (
     Adjudication,
+    BankDraft,
     Event,
     Exposure,
     Guess,
@@ -126,6 +129,21 @@ FOREIGN_SUCCESSOR = (
     " AND (r.id = NEW.id OR r.reviewer_id <> NEW.reviewer_id"
     " OR r.content_hash <> NEW.content_hash OR r.number <> NEW.number))"
 )
+DRAFT_FROZEN = (
+    "EXISTS (SELECT 1 FROM rating_bankdraft d WHERE d.id = {row}.draft_id"
+    " AND d.frozen_at IS NOT NULL)"
+)
+OF_ANOTHER_BANK = (
+    "NOT EXISTS (SELECT 1 FROM rating_bankdraft d JOIN runs_item i ON i.bank_id = d.base_id"
+    " WHERE d.id = NEW.draft_id AND i.id = NEW.item_id)"
+)
+ON_WRITING: tuple[Literal["INSERT", "UPDATE"], ...] = ("INSERT", "UPDATE")
+CHANGES_OF: tuple[tuple[Literal["INSERT", "UPDATE", "DELETE"], tuple[str, ...]], ...] = (
+    ("INSERT", ("NEW",)),
+    ("UPDATE", ("OLD", "NEW")),
+    ("DELETE", ("OLD",)),
+)
+NEXT_VERSION = "What became a version stays as it was drafted."
 # What may still change of an adjudication, by its state.
 MOVES = ("triggers", "adjudicator", "held_until", "own_anchor", "own_at", "ended_at", "ended")
 DECIDES = ("anchor", "reason", "guideline_gap", "harm_upheld", "settled_at")
@@ -447,5 +465,33 @@ GUARDS = [
         "NEW.superseded_by_id IS NOT NULL AND OLD.superseded_by_id IS NULL AND EXISTS"
         " (SELECT 1 FROM rating_itemreview r WHERE r.id = NEW.superseded_by_id)",
         "A review is superseded by one that is stored after it, in the same step.",
+    ),
+    no_change(BankDraft, NEXT_VERSION, when="OLD.frozen_at IS NOT NULL"),
+    no_change(
+        BankDraft,
+        "A draft stays the draft of its version.",
+        but=("frozen_as", "frozen_by", "frozen_at"),
+        name="base_stays",
+    ),
+    no_delete(BankDraft, NEXT_VERSION, when="OLD.frozen_at IS NOT NULL"),
+    *(
+        Guard(
+            f"rating_itemchange_{event.lower()}_before_frozen",
+            "rating_itemchange",
+            event,
+            " OR ".join(DRAFT_FROZEN.format(row=row) for row in rows),
+            NEXT_VERSION,
+        )
+        for event, rows in CHANGES_OF
+    ),
+    *(
+        Guard(
+            f"rating_itemchange_{event.lower()}_of_its_bank",
+            "rating_itemchange",
+            event,
+            OF_ANOTHER_BANK,
+            "A change is to an item of the version that the draft stands on.",
+        )
+        for event in ON_WRITING
     ),
 ]

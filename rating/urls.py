@@ -3,6 +3,7 @@
 from django.urls import path
 
 from rating import (
+    bank_views,
     becoming_views,
     care_views,
     effects_views,
@@ -66,6 +67,11 @@ urlpatterns = [
     path("people/", people_views.people, name="people"),
     path("people/<str:pseudonym>/expertise/", people_views.expertise, name="expertise"),
     path("join/<str:token>/", people_views.accept, name="join"),
+    path("bank/", bank_views.banks, name="bank"),
+    path("bank/<int:pk>/", bank_views.bank, name="bank_of"),
+    path("bank/<int:pk>/items/<path:code>/", bank_views.item, name="item"),
+    path("bank/<int:pk>/draft/", bank_views.draft, name="draft_version"),
+    path("bank/<int:pk>/draft/<path:code>/", bank_views.draft_item, name="draft_item"),
     path("reports/<slug:wave>/", report_views.show, name="report"),
     path("reports/<slug:wave>/<str:name>", report_views.download, name="report_file"),
 ]

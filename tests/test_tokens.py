@@ -35,7 +35,15 @@ HIDDEN = re.compile(
 CODES = re.compile(r"\b(?:AWR|EMP|ACT|EQU|BND|ACC|SYS|INT|UNC)(?:-\d+-\w+)?\b")
 STAFF = {
     "_agreement.html",
+    "_coverage.html",
+    "_item_checks.html",
+    "_item_figures.html",
+    "_items_rated.html",
+    "bank.html",
+    "bank_of.html",
     "care.html",
+    "draft.html",
+    "draft_item.html",
     "effects.html",
     "freeze.html",
     "key.html",
@@ -52,6 +60,7 @@ RATERS_GET = [
     BASE / "static/css/settle.css",
     BASE / "static/css/becoming.css",
     BASE / "static/css/review.css",
+    BASE / "static/css/bank.css",
     BASE / "static/js/room.js",
     BASE / "static/js/leave.js",
     BASE / "static/js/settle.js",
@@ -118,7 +127,9 @@ def test_both_themes_have_the_same_tokens() -> None:
     assert len(light) > 30
 
 
-@pytest.mark.parametrize("name", ["site.css", "staff.css", "settle.css", "becoming.css"])
+@pytest.mark.parametrize(
+    "name", ["site.css", "staff.css", "settle.css", "becoming.css", "bank.css"]
+)
 def test_colours_stand_in_the_token_block_alone(name: str) -> None:
     css = (BASE / "static/css" / name).read_text()
     rest = re.sub(
@@ -133,7 +144,9 @@ def test_colours_stand_in_the_token_block_alone(name: str) -> None:
     assert [rule for rule in declarations(rest) if literal.search(rule)] == []
 
 
-@pytest.mark.parametrize("name", ["site.css", "staff.css", "settle.css", "becoming.css"])
+@pytest.mark.parametrize(
+    "name", ["site.css", "staff.css", "settle.css", "becoming.css", "bank.css"]
+)
 def test_a_style_sheet_asks_only_for_tokens_and_files_that_exist(name: str) -> None:
     css = (BASE / "static/css" / name).read_text()
     defined = set(re.findall(r"(--[\w-]+):", SITE))

@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from rating.models import Assignment, Draft, Outcome, Rating, Role, Slot, User
+from rating.models import Assignment, Draft, Outcome, Role, Slot, User
 from rating.queue import pause, reclaim
 from tests.browser.conftest import PASSWORD, press_until
 from tests.factories import bank_data, make_bank, make_rater, make_user, make_wave
@@ -705,20 +705,38 @@ def test_a_quote_is_gone_to_from_the_list_in_each_view_and_back(card, view):
         expect(show).to_be_focused()
 
 
+AT_TOP = """() => Number([...document.querySelectorAll("#came-back [data-at], #came-back [data-from]")]
+    .find((one) => one.getBoundingClientRect().bottom > 70 && one.offsetHeight)
+    .getAttribute(document.querySelector(".rendered") ? "data-from" : "data-at"))"""
+
+
 def test_the_rendered_view_is_for_reading_and_keeps_the_place(card):
     page = card("\n\n".join([TEXT] * 12), viewport={"width": 1280, "height": 600})
+    see(page, "plain")
+    see(page, "reading")
     page.locator(".block").nth(40).evaluate("(block) => block.scrollIntoView()")
-    at = int(
-        page.locator(".block").nth(40).locator("[data-at]").first.get_attribute("data-at") or 0
-    )
-    for view in ("sentences", "plain", "rendered"):
-        press_until(page, "v", lambda wait, v=view: expect(page.locator(f"#response[data-view='{v}']")).to_be_visible(timeout=wait))  # fmt: skip
+    at = page.evaluate(AT_TOP)
+    assert at > len(TEXT)
+
+    rendered = page.locator("#response[data-view='rendered']")
+    page.locator("#view-rendered").evaluate("(radio) => radio.click()")
+    expect(rendered).to_be_visible()
+    assert abs(page.evaluate(AT_TOP) - at) < len(TEXT)
     expect(page.locator(".rendered")).to_contain_text("For reading only.")
     expect(page.locator(".rendered h3").first).to_have_text("A hard week")
     expect(page.locator(".rendered a, .rendered img")).to_have_count(0)
     expect(page.get_by_role("region", name="Table 1 of the response")).to_be_visible()
-    page.get_by_role("button", name="Back to Reading").click()
 
+    page.locator("#back-to-reading").evaluate("(button) => button.click()")
     expect(page.locator("#response[data-view='reading']")).to_be_visible()
-    assert at > 0
-    assert not Rating.objects.exists()
+    assert abs(page.evaluate(AT_TOP) - at) < len(TEXT)
+
+
+def test_the_key_goes_through_all_four_views_and_round(card):
+    page = card()
+
+    for view in ("sentences", "plain", "rendered", "reading"):
+        shown = page.locator(f"#response[data-view='{view}']")
+        page.wait_for_timeout(350)
+        page.keyboard.press("v")
+        expect(shown).to_be_visible()

@@ -869,17 +869,18 @@ def test_a_response_of_300_kilobytes_is_scrolled_selected_and_quoted(card):
             document.getSelection().setBaseAndExtent(last, 7, last, 34);
         }"""
     )
-    expect(page.locator("#pick-count")).to_have_text("7 words")
+    expect(page.locator("#pick-count")).to_have_text("7 words", timeout=30_000)
     print(f"scrolled and selected in {page.evaluate('performance.now()') - begun:.0f} ms")
 
     begun = page.evaluate("performance.now()")
     page.locator("#pick-add").click()
-    expect(page.locator("mark.quoted-words")).to_have_text("how heavy this is for you and")
+    mark = page.locator("mark.quoted-words")
+    expect(mark).to_have_text("how heavy this is for you and", timeout=30_000)
     print(f"quoted in {page.evaluate('performance.now()') - begun:.0f} ms")
 
     begun = page.evaluate("performance.now()")
     page.locator("label", has_text="Sentences").click()
-    expect(page.locator("input[name='sentence']")).to_have_count(720 * 6)
+    expect(page.locator("input[name='sentence']")).to_have_count(720 * 6, timeout=30_000)
     print(f"as sentences in {page.evaluate('performance.now()') - begun:.0f} ms")
 
 

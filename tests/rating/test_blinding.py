@@ -101,7 +101,7 @@ def every_path(person: User, wave: Wave) -> Iterator[str]:
         uuid4(),
     ]
     values = {
-        "code": [*codes, wave.code],
+        "code": [*codes, wave.code, wave.bank.items.first().code],
         "wave": [wave.code],
         "name": [
             "report.html",
@@ -112,7 +112,7 @@ def every_path(person: User, wave: Wave) -> Iterator[str]:
             "exposure.csv",
         ],
         "pseudonym": list(User.objects.values_list("pseudonym", flat=True)[:2]),
-        "pk": [1, 2],
+        "pk": [1, 2, wave.bank_id],
         "token": ["token"],
         "uidb36": ["1"],
         "key": ["set-password"],
@@ -132,8 +132,8 @@ def every_path(person: User, wave: Wave) -> Iterator[str]:
         for chosen in product(*(values[part] for part in parts)):
             path = f"/{prefix}{pattern.pattern}"
             for part, value in zip(parts, chosen, strict=True):
-                for shape in (f"<uuid:{part}>", f"<slug:{part}>", f"<str:{part}>", f"<int:{part}>"):
-                    path = path.replace(shape, str(value))
+                for kind in ("uuid", "slug", "str", "int", "path"):
+                    path = path.replace(f"<{kind}:{part}>", str(value))
             if "(?P" not in path and "<" not in path:
                 yield path
 
