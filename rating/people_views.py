@@ -47,9 +47,9 @@ def people(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @role_required(Role.ADMIN)
-def expertise(request: HttpRequest, pseudonym: str) -> HttpResponse:
+def expertise(request: HttpRequest, pk: int) -> HttpResponse:
     """Mark what somebody knows from close by: some items need such a reviewer."""
-    person = get_object_or_404(User, pseudonym=pseudonym)
+    person = get_object_or_404(User, pk=pk)
     assert isinstance(request.user, User)
     marked = [one for one in Expertise.values if one in request.POST.getlist("expertise")]
     if marked != person.expertise:

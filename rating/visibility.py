@@ -24,6 +24,7 @@ class Sight(StrEnum):
     OWN_CARD = "on own cards"
     UNSENT = "on a card not yet sent"
     SETTLING = "on what they settle"
+    REVIEWING = "on items they review"
     WHILE_UNDO = "while undo is open"
     OWN_LEVEL = "own level, once given"
     AFTER_OWN = "after their own level"
@@ -57,8 +58,17 @@ ON_CARDS: Final = {
 }
 
 THINGS: Final = (
-    Thing("text", "What a person wrote and what came back", ON_CARDS),
-    Thing("anchors", "The descriptions of its levels", ON_CARDS),
+    Thing("text", "What came back, below what it answers", ON_CARDS),
+    Thing(
+        "anchors",
+        "The descriptions of an item's levels",
+        {
+            **ON_CARDS,
+            "item reviewer": _always(Sight.REVIEWING),
+            "maintainer": _always(Sight.YES),
+            "admin": _always(Sight.YES),
+        },
+    ),
     Thing(
         "own",
         "Own ratings",
@@ -95,7 +105,15 @@ THINGS: Final = (
             "admin": _always(Sight.YES),
         },
     ),
-    Thing("construct", "What an item is meant to measure", {}),
+    Thing(
+        "construct",
+        "What an item is meant to measure",
+        {
+            "item reviewer": _always(Sight.REVIEWING),
+            "maintainer": _always(Sight.YES),
+            "admin": _always(Sight.YES),
+        },
+    ),
     Thing("log", "The log of what was done", {}),
 )
 

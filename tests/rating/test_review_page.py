@@ -400,9 +400,7 @@ def test_the_page_of_reviews_names_people_by_code_name_and_says_who_is_missing(c
     assertContains(page, person.pseudonym)
     assertNotContains(page, person.name)
     assertContains(page, "1 item needs a reviewer marked as clinician")
-    client.post(
-        reverse("rating:expertise", args=[person.pseudonym]), {"expertise": ["clinician", "x"]}
-    )
+    client.post(reverse("rating:expertise", args=[person.pk]), {"expertise": ["clinician", "x"]})
     person.refresh_from_db()
     assert person.expertise == ["clinician"]
     assert Event.objects.get(kind="expertise").about["person"] == person.pseudonym
@@ -413,7 +411,7 @@ def test_an_admin_alone_marks_expertise(client):
     person = make_rater()
     for role in (Role.MAINTAINER, Role.ITEM_REVIEWER):
         client.force_login(make_user(role))
-        path = reverse("rating:expertise", args=[person.pseudonym])
+        path = reverse("rating:expertise", args=[person.pk])
         assert client.post(path, {"expertise": "clinician"}).status_code == 404
     person.refresh_from_db()
     assert person.expertise == []

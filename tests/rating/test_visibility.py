@@ -23,9 +23,18 @@ from django.utils import timezone
 from django.utils.html import escape
 from pytest_django.asserts import assertContains
 
-from rating import adjudication, unblinding
+from rating import adjudication, reviews, unblinding
 from rating.events import seal_events
-from rating.models import Adjudication, Assignment, Event, Qualification, Rating, Role, User
+from rating.models import (
+    Adjudication,
+    Assignment,
+    Event,
+    Qualification,
+    Rating,
+    ReviewHold,
+    Role,
+    User,
+)
 from rating.queue import keep_draft, lease, open_slots, rate, undo
 from rating.visibility import ROLES, THINGS, Sight, as_markdown
 from rating.wave_report import wave_report
@@ -75,6 +84,7 @@ class Found:
     dealt: list[One] = field(default_factory=list)
     unsent: list[One] = field(default_factory=list)
     settling: list[One] = field(default_factory=list)
+    reviewing: list[One] = field(default_factory=list)
     first: list[str] = field(default_factory=list)
     # After an adjudicator has given their own level.
     later: list[str] = field(default_factory=list)
@@ -82,6 +92,7 @@ class Found:
     counted: tuple[str, int] = ("", 0)
     means: list[str] = field(default_factory=list)
     constructs: list[str] = field(default_factory=list)
+    reviewed: str = ""
     seals: list[str] = field(default_factory=list)
 
     @property
@@ -187,6 +198,9 @@ def crawl(client: Client, who: User, wave: Wave) -> list[str]:
             body = b"".join(answer.streaming_content) if answer.streaming else answer.content
             text = body.decode(errors="replace") + repr(dict(answer.headers))
             bodies.append(text.replace(path, ""))
+    for item in wave.bank.items.all():
+        page = client.get(reverse("rating:item", args=[item.bank_id, item.code]))
+        bodies.append(page.content.decode())
     return bodies
 
 
@@ -200,6 +214,11 @@ def found(role: str, unblinded: bool) -> Found:
         seen = Found(who, others, asker, all=[one(response) for response in rows])
         if role == Role.RATER:
             _work(seen)
+        elif role == Role.ITEM_REVIEWER:
+            hold = reviews.lease(who, now=timezone.now())
+            assert isinstance(hold, ReviewHold), hold
+            seen.reviewing = [one(row) for row in rows.filter(item=hold.item_id)]
+            seen.reviewed = hold.item.construct
         if unblinded:
             _freeze_and_ask(wave, asker)
             unblinding.agree(wave, person("Agreed", Role.MAINTAINER), "Yes.", now=timezone.now())
@@ -294,6 +313,7 @@ def expected(seen: Found, sight: Sight) -> list[One]:
         Sight.OWN_CARD: seen.dealt,
         Sight.UNSENT: seen.unsent,
         Sight.SETTLING: seen.settling,
+        Sight.REVIEWING: seen.reviewing,
     }
     return cards[sight]
 
@@ -369,8 +389,12 @@ def of_people(seen: Found, sight: Sight) -> bool:
 
 
 def of_construct(seen: Found, sight: Sight) -> bool:
-    visible = [seen.has(construct) for construct in seen.constructs]
-    return {Sight.NO: not any(visible), Sight.YES: all(visible)}[sight]
+    visible = {construct for construct in seen.constructs if seen.has(construct)}
+    return {
+        Sight.NO: visible == set(),
+        Sight.REVIEWING: visible == {seen.reviewed},
+        Sight.YES: visible == set(seen.constructs),
+    }[sight]
 
 
 def of_log(seen: Found, sight: Sight) -> bool:
