@@ -134,6 +134,12 @@ DATABASES = {
         conn_health_checks=True,
     )
 }
+if DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
+    # The planner takes disks to turn by default: a few thousand open slots were read and sorted
+    # for each card, where the first rows of an index suffice. Compiling costs more than it gains.
+    DATABASES["default"].setdefault("OPTIONS", {}).setdefault(
+        "options", "-c random_page_cost=1.1 -c jit=off"
+    )
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     VAR_DIR.mkdir(parents=True, exist_ok=True)
     DATABASES["default"] |= {

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from runs.canonical import draw
 
 # How many partners a first look takes in, and any further one.
-FEW, MANY = 4, 32
+FEW, MANY = 2, 32
 
 
 @dataclass(frozen=True)

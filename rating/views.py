@@ -615,10 +615,12 @@ def _rest_due(request: RaterRequest, now: datetime) -> int:
     if not most:
         return 0
     since = datetime.fromtimestamp(request.session.get("rested_at", 0), UTC)
+    since = max(since, now - timedelta(minutes=4 * most))
+    # Most have read for less than that altogether, and nothing more is asked of them.
+    if rooms.seconds_read(request.user, since) < 60 * most:
+        return 0
     given = (
-        Rating.objects.filter(
-            rater=request.user, rated_at__gt=max(since, now - timedelta(minutes=4 * most))
-        )
+        Rating.objects.filter(rater=request.user, rated_at__gt=since)
         .order_by("-rated_at")
         .values_list("rated_at", "active_seconds")
     )

@@ -4,7 +4,7 @@ Work is pulled: nobody holds what they have not opened. Each step is one short t
 locks, in this order: the rater, the assignment, the slots.
 """
 
-from rating.queue.cards import card_of, own_card
+from rating.queue.cards import card_of, own_card, seconds_read
 from rating.queue.giving import after, rate, rate_and_lease
 from rating.queue.leasing import current, hand, keep_draft, lease, let_go, reclaim, renew, skip
 from rating.queue.pausing import pause, resume
@@ -59,6 +59,7 @@ __all__ = [
     "restore",
     "resume",
     "saw_ratings",
+    "seconds_read",
     "skip",
     "undo",
     "undoable",

@@ -1,5 +1,6 @@
 """A card with all that its page shows, in one statement, and the items as they are kept at hand."""
 
+from datetime import datetime
 from uuid import UUID
 
 from rating.at_hand import at_hand
@@ -25,6 +26,17 @@ def own_card(rater: User, code: UUID) -> Assignment | None:
 def card_of(rater: User, assignment: int) -> Assignment | None:
     """The rater's card of this number, with its response, item and draft at hand."""
     return _one(f"{_ASKED} WHERE a.id = %s AND a.rater_id = %s", rater, assignment, rater.pk)
+
+
+def seconds_read(rater: User, since: datetime) -> int:
+    """How long the rater has read, by their ratings since then."""
+    ((seconds,),) = rows(
+        "SELECT COALESCE(SUM(active_seconds), 0) FROM rating_rating"
+        " WHERE rater_id = %s AND rated_at > %s",
+        rater.pk,
+        since,
+    )
+    return int(seconds)
 
 
 @at_hand

@@ -66,20 +66,22 @@ class _Mine:
     outcome: str
     wave: int
     saw: bool
+    drafted: bool
 
     @classmethod
     def of(cls, assignment: Assignment) -> "_Mine":
         (found,) = rows(
             "SELECT a.kind, a.slot_id, a.response_id, r.item_id, a.ended_at IS NULL, a.outcome,"
             " u.wave_id, EXISTS (SELECT 1 FROM rating_exposure e WHERE e.person_id = a.rater_id"
-            f"  AND e.saw IN ({marks(NO_LONGER_BLIND)}) AND e.wave_id = u.wave_id)"
+            f"  AND e.saw IN ({marks(NO_LONGER_BLIND)}) AND e.wave_id = u.wave_id),"
+            " EXISTS (SELECT 1 FROM rating_draft d WHERE d.assignment_id = a.id)"
             " FROM rating_assignment a JOIN runs_response r ON r.id = a.response_id"
             f" JOIN runs_run u ON u.id = r.run_id WHERE a.id = %s{locking('UPDATE OF a')}",
             *NO_LONGER_BLIND,
             assignment.pk,
         )
-        kind, slot, response, item, live, outcome, wave, saw = found
-        return cls(kind, slot, response, item, bool(live), outcome, wave, bool(saw))
+        kind, slot, response, item, live, outcome, wave, *facts = found
+        return cls(kind, slot, response, item, bool(live), outcome, wave, *map(bool, facts))
 
 
 def _rate(assignment: Assignment, given: Given, now: datetime) -> Rating:
@@ -128,7 +130,8 @@ def _rate(assignment: Assignment, given: Given, now: datetime) -> Rating:
         now,
         assignment.pk,
     )
-    rows("DELETE FROM rating_draft WHERE assignment_id = %s", assignment.pk)
+    if mine.drafted:
+        rows("DELETE FROM rating_draft WHERE assignment_id = %s", assignment.pk)
     log(EventKind.RATE, assignment.rater_id, rating=rating.pk, kind=rating.kind)
     return rating
 

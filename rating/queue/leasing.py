@@ -411,7 +411,9 @@ def _candidates(
         parts.append(
             f"SELECT * FROM (SELECT {READ} FROM rating_slot s WHERE s.state = 'open'"
             f" AND s.wave_id = %s AND s.partner_id {whose} AND {cap} AND {' AND '.join(sql)}"
-            f" ORDER BY s.draw LIMIT {each}) g"
+            # By partner too, though all have the same: for PostgreSQL "is null" is no such promise,
+            # and the index alone would not do for the order.
+            f" ORDER BY s.partner_id, s.draw LIMIT {each}) g"
         )
         given += [wave, *([] if partner is None else [partner]), *capped, *values]
     return [Candidate(*row) for row in rows(" UNION ALL ".join(parts), *given)]

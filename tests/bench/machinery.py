@@ -16,6 +16,7 @@ def a_database_of_its_own() -> Iterator[None]:
     }
     settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
     settings.ALLOWED_HOSTS = ["testserver"]
+    settings.GUESS_PERCENT = 0  # the question would come between a rating and the next card
     name = connection.settings_dict["NAME"]
     connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
     try:

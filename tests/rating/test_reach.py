@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from rating.choice import MANY, Had, Limits, looks
+from rating.choice import FEW, MANY, Had, Limits, looks
 from rating.models import (
     Assignment,
     Conflict,
@@ -122,7 +122,8 @@ def test_partners_met_least_are_looked_at_first_and_those_met_too_often_never():
     groups = [(1, 8), (1, 9), (1, 10), (1, 11), (1, None)]
 
     assert looks(groups, had, limits=Limits(6, 4), rater="r-1") == [
-        [(1, 11), (1, 10), (1, 9)],
+        [(1, 11), (1, 10)],
+        [(1, 9)],
         [(1, None)],
     ]
 
@@ -133,4 +134,4 @@ def test_many_partners_are_looked_at_a_few_at_first_then_many_at_a_time():
     found = looks(groups, Had(raters={1: 100}), limits=Limits(6, 4), rater="r-1")
 
     assert sorted(group for look in found for group in look) == groups
-    assert [len(look) for look in found] == [4, MANY, MANY, MANY]
+    assert [len(look) for look in found] == [FEW, MANY, MANY, MANY, 100 - FEW - 3 * MANY]
