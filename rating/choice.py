@@ -126,11 +126,12 @@ def ranked(
         What the rater has given so far.
     """
     left = Counter(_kin(candidate) for candidate in candidates)
+    enough = {wave: _enough(wave, had, limits) for wave in {c.wave for c in candidates}}
     return sorted(
         (
             c
             for c in far_enough(candidates, recent, limits.distance)
-            if even_enough(c, had, limits) and not met_too_often(c.wave, c.partner, had, limits)
+            if _even(c, *enough[c.wave]) and not met_too_often(c.wave, c.partner, had, limits)
         ),
         key=lambda c: (
             c.partner is None,
@@ -162,10 +163,16 @@ def far_enough(
 
 def even_enough(candidate: Candidate, had: Had, limits: Limits) -> bool:
     """Whether one more of its subject, and of its arm, stays within the cap."""
-    arms = had.arms.get(candidate.wave, {}) if candidate.arm else {}
-    return candidate.subject not in full(had.subjects.get(candidate.wave, {}), limits) and (
-        candidate.arm not in full(arms, limits)
-    )
+    return _even(candidate, *_enough(candidate.wave, had, limits))
+
+
+def _even(candidate: Candidate, subjects: Sequence[int], arms: Sequence[int]) -> bool:
+    return candidate.subject not in subjects and not (candidate.arm and candidate.arm in arms)
+
+
+def _enough(wave: int, had: Had, limits: Limits) -> tuple[list[int], list[int]]:
+    """The subjects and the arms of a wave that the rater has had enough of."""
+    return full(had.subjects.get(wave, {}), limits), full(had.arms.get(wave, {}), limits)
 
 
 def full(counts: Mapping[int, int], limits: Limits) -> list[int]:

@@ -1,5 +1,6 @@
 """Who may come in: the admins' page of people, and the page that an invitation opens."""
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_not_required
@@ -83,7 +84,7 @@ def accept(request: HttpRequest, token: str) -> HttpResponse:
                 login(
                     request,
                     join(token, name, password),
-                    backend="allauth.account.auth_backends.AuthenticationBackend",
+                    backend=settings.AUTHENTICATION_BACKENDS[0],
                 )
                 return redirect("home")
     except InvitationEnded as why:
