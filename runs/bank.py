@@ -390,6 +390,16 @@ class _Bank:
         self.language = str(self.meta.get("language", "en"))
         self.levels = SCALES.get(self.instrument, ())
         self.rubric = self.meta.get("rubric")
+        prompts = {row.get("id"): row.get("prompt") for row in self.items}
+        # The chamber and both prompts, by the code of each arm.
+        self.pair_of = {
+            _text(row.get(arm)): [
+                str(row.get("chamber")),
+                *(prompts.get(_text(row.get(each))) for each in ("a", "b")),
+            ]
+            for row in _rows(self.pairs)
+            for arm in ("a", "b")
+        }
 
     def in_meta(self) -> Iterator[Fault]:
         if not self.levels:
@@ -676,6 +686,8 @@ class _Bank:
         topic = str(row.get("topic") or "a crisis") if sensitive else ""
         if topic:  # raters read it before they open the card
             facing["topic"] = topic
+        if row["id"] in self.pair_of:  # its reviewers read both
+            facing["pair"] = self.pair_of[row["id"]]
         language, pool = row.get("language") or self.language, row.get("pool") or PUBLIC_POOL
         own = item_row(
             code=row["id"],
