@@ -16,7 +16,6 @@ from django.utils import timezone
 
 from rating.models import BankDraft, EventKind, ItemChange, User
 from rating.queue.writing import log, writing
-from rating.word_diff import Piece, word_diff
 from runs.bank import (
     BankFile,
     BankRefused,
@@ -25,6 +24,7 @@ from runs.bank import (
     unfilled_placeholders,
 )
 from runs.models import Bank, Item
+from runs.word_diff import Piece, word_diff
 
 #: Notes for people, where a bank file keeps them, by the names of the form.
 NOTES: Final = {

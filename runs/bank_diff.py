@@ -1,19 +1,15 @@
 """What one version of a bank changes of another, as a pure function, and as text to read."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from textwrap import fill
 from typing import Any
 
 from runs.bank import BankFile
 from runs.bank_text import APART
+from runs.word_diff import word_diff
 
-PIECE = re.compile(r"\s+|[^\W_]+|.", re.DOTALL)
-# Longer texts are shown as removed and added: comparing word by word grows with the square.
-LONGEST_COMPARED = 20_000
 NAMES = ("level", "variantId", "code", "itemId", "version")  # what names a row of a list
 
 
@@ -126,27 +122,10 @@ def diff_banks(before: BankFile, after: BankFile) -> BankDiff:
     )
 
 
-def word_diff(before: str, after: str) -> str:
+def marked(before: str, after: str) -> str:
     """Both texts in one, word by word: ``[-taken out-]`` and ``{+put in+}``."""
-    if len(before) + len(after) > LONGEST_COMPARED:
-        return f"[-{before}-]{{+{after}+}}"
-    one, other = PIECE.findall(before), PIECE.findall(after)
-    steps = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
-    written, gone, come = [], "", ""
-    for number, (step, i, j, k, m) in enumerate(steps):
-        same = "".join(one[i:j]) if step == "equal" else ""
-        if same.isspace() and 0 < number < len(steps) - 1:
-            gone, come = gone + same, come + same  # words changed in a row are one change
-        elif same:
-            written += [_change(gone, come), same]
-            gone = come = ""
-        else:
-            gone, come = gone + "".join(one[i:j]), come + "".join(other[k:m])
-    return "".join([*written, _change(gone, come)])
-
-
-def _change(gone: str, come: str) -> str:
-    return (f"[-{gone}-]" if gone else "") + (f"{{+{come}+}}" if come else "")
+    marks = {"same": "{}", "removed": "[-{}-]", "added": "{{+{}+}}"}
+    return "".join(marks[piece.kind].format(piece.text) for piece in word_diff(before, after))
 
 
 def as_text(diff: BankDiff, *, show_unpublished: bool = False) -> str:
@@ -192,7 +171,7 @@ def _shown(fields: tuple[FieldChange, ...], *, hide: bool = False) -> Iterator[s
         elif change.after is None:
             yield f"  {change.field}: [-{change.before}-]"
         else:
-            yield f"  {change.field}: {word_diff(change.before, change.after)}"
+            yield f"  {change.field}: {marked(change.before, change.after)}"
 
 
 def _fields(before: Any, after: Any) -> Iterator[FieldChange]:

@@ -1,6 +1,7 @@
 """What changed between two wordings."""
 
-from rating.changes import Part, changes, is_small
+from rating.changes import changes, is_small
+from runs.word_diff import Piece
 
 LONG = (
     "It names the weight of three years without sleep, and then gives one step that she can take."
@@ -12,17 +13,17 @@ def test_a_change_shows_the_words_that_went_and_those_that_came():
 
     assert change.where == "a"
     assert change.parts == (
-        Part("same", "one "),
-        Part("gone", "two"),
-        Part("new", "2"),
-        Part("same", " three"),
+        Piece("same", "one "),
+        Piece("removed", "two"),
+        Piece("added", "2"),
+        Piece("same", " three"),
     )
 
 
 def test_a_text_that_came_or_went_whole_is_a_change():
-    found = {change.where: change.parts for change in changes({"old": "x"}, {"new": "y"})}
+    found = {change.where: change.parts for change in changes({"old": "x"}, {"added": "y"})}
 
-    assert found == {"new": (Part("new", "y"),), "old": (Part("gone", "x"),)}
+    assert found == {"added": (Piece("added", "y"),), "old": (Piece("removed", "x"),)}
 
 
 def test_one_word_of_many_is_a_small_change_and_another_text_is_not():

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from runs.bank import check_bank, read_bank
-from runs.bank_diff import as_text, diff_banks, word_diff
+from runs.bank_diff import as_text, diff_banks, marked
 from runs.bank_text import write_bank
 from runs.models import Bank
 from tests.factories import bank_data, item_data, pair_bank_data
@@ -236,11 +236,11 @@ def test_a_diff_names_changes_that_nobody_explained_and_prompts_that_nobody_kept
 
 
 def test_a_diff_is_read_word_by_word():
-    assert word_diff("Names the wieght.", "Names the weight.") == "Names the [-wieght-]{+weight+}."
-    assert word_diff("a b", "a b c") == "a b{+ c+}"
-    assert word_diff("so very sad.", "not at all.") == "[-so very sad-]{+not at all+}."
-    assert word_diff("", "new") == "{+new+}"
-    assert word_diff("שלום לך", "שלום לכם") == "שלום [-לך-]{+לכם+}"
+    assert marked("Names the wieght.", "Names the weight.") == "Names the [-wieght-]{+weight+}."
+    assert marked("a b", "a b c") == "a b{+ c+}"
+    assert marked("so very sad.", "not at all.") == "[-so very sad-]{+not at all+}."
+    assert marked("", "new") == "{+new+}"
+    assert marked("שלום לך", "שלום לכם") == "שלום [-לך-]{+לכם+}"
 
     said = as_text(diffed())
     assert "AWR-1-A (gets a new hash): Spelling at level 3." in said
@@ -251,9 +251,10 @@ def test_a_diff_is_read_word_by_word():
 
 
 def test_a_text_as_long_as_a_book_is_compared_at_once():
-    one = "word " * 20_000
+    one, other = "word " * 20_000, "else " * 20_000
 
-    assert word_diff(one, one + "end").startswith("[-word ")
+    assert marked(one, one + "end") == one + "{+end+}"
+    assert marked(one, other).startswith("[-word ")
 
 
 def test_rows_of_a_list_are_compared_by_their_own_name_and_twins_by_their_order():

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from rating.word_diff import Piece, word_diff
+from runs.word_diff import Piece, word_diff
 
 
 def before(pieces):
