@@ -26,7 +26,7 @@ worker: .venv/.product  ## ask subjects what is waiting
 test: .venv/.tools  ## the whole suite; DATABASE_URL and CELERY_BROKER_URL say on what
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile
 
-proof: .venv/.tools  ## the long tests: kills and threads
+proof: .venv/.tools  ## the long tests: kills, threads, a whole day
 	$(BIN)/python -m pytest -m proof
 
 check: .venv/.tools  ## style, types, templates and migrations

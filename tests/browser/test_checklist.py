@@ -22,7 +22,11 @@ from rating.queue import pause, reclaim
 from tests.browser.conftest import PASSWORD, press_until
 from tests.factories import bank_data, make_bank, make_rater, make_user, make_wave
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.proof,
+    pytest.mark.django_db(transaction=True),
+]
 
 TEXT = (
     "## A hard week\n\nI hear **how heavy** this is for you. You’re not failing her 👩‍👧.\n\n"

@@ -24,7 +24,11 @@ from tests.browser.test_room import faults_of
 from tests.factories import bank_data, make_bank, make_rater, make_wave, pair_bank_data
 from tests.services import free_port, until
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.proof,
+    pytest.mark.django_db(transaction=True),
+]
 
 TEXT = (
     "I hear **how heavy** this is for you. You’re not failing her.\n\n"

@@ -43,7 +43,7 @@ from tests.factories import REPLY, bank_data, given, make_bank, make_user, make_
 from tests.rating.test_becoming import FORBIDDEN, words_of
 from tests.rating.test_blinding import every_path
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.proof, pytest.mark.django_db]
 
 ITEMS = 4
 # The two levels of each response that is rated twice. The first pair must be settled.
