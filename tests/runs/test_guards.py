@@ -206,17 +206,19 @@ def test_a_table_that_other_guards_mention_can_be_rebuilt():
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite knows no TRUNCATE")
 @pytest.mark.parametrize(
     "table", sorted({guard.table for guard in all_guards() if guard.event == "DELETE"})
 )
 def test_no_table_that_keeps_its_rows_is_emptied_at_one_stroke(table):
+    knows_it = connection.vendor == "postgresql"  # SQLite has no such statement
+    refused = r"never|stays|locked|frozen" if knows_it else "syntax error"
     with connection.cursor() as cursor:
         for statement in (f"TRUNCATE {table} CASCADE", "TRUNCATE rating_user, runs_bank CASCADE"):
-            with pytest.raises(DatabaseError, match=r"never|stays|locked|frozen"):
+            with pytest.raises(DatabaseError, match=refused):
                 cursor.execute(statement)
-        with lifted():
-            cursor.execute(f"TRUNCATE {table} CASCADE")
+        if knows_it:
+            with lifted():
+                cursor.execute(f"TRUNCATE {table} CASCADE")
 
 
 def test_against_truncate_there_is_a_guard_wherever_deletion_is_refused():
