@@ -22,7 +22,6 @@ from rating.reviews import CRITERIA, Standing, reviews_of, standings
 from runs.access import role_required
 from runs.bank import BankRefused, word_ratio
 from runs.models import Bank, Item, Pair
-from runs.stored import has_own_anchors
 
 STAFF = (Role.ADMIN, Role.MAINTAINER)
 CRITERION = {
@@ -115,7 +114,7 @@ def draft_item(request: StaffRequest, pk: int, code: str) -> HttpResponse:
         return redirect("rating:draft_version", pk=pk)
     change = _change(found)
     texts = drafting.texts_of(
-        drafting.row_of(found.bank, found.code), own_anchors=has_own_anchors(found)
+        drafting.row_of(found.bank, found.code), own_anchors=found.has_own_anchors
     )
     form = ItemDraftForm(
         request.POST if request.method == "POST" else None,
@@ -155,7 +154,7 @@ def draft_item(request: StaffRequest, pk: int, code: str) -> HttpResponse:
         "findings": _findings(draft, found, now=now) if draft else [],
         "reviews": _reviews(found),
         "newest": drafting.newest(found.bank),
-        "common": not has_own_anchors(found),
+        "common": not found.has_own_anchors,
     }
     return render(request, "rating/draft_item.html", context, status=status)
 

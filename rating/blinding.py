@@ -10,7 +10,7 @@ from django.core.cache import cache
 from rating.layout import Block, Group, blocks, groups
 from rating.models import Assignment
 from rating.rendered import Step, rendered
-from runs.models import Bank, Instrument
+from runs.models import Bank, Instrument, Item
 
 TAGS_KEPT = 3600  # seconds; a bank never changes
 
@@ -27,6 +27,26 @@ class AnchorText:
     word: str
     description: str
     note: str
+
+
+def turns_of(item: Item) -> tuple[Turn, ...]:
+    """What the person wrote, earlier exchanges first."""
+    earlier = (Turn(turn["role"], turn["content"]) for turn in item.turns)
+    return (*earlier, Turn("user", item.prompt))
+
+
+def anchors_of(item: Item) -> tuple[AnchorText, ...]:
+    """The item's levels, the lowest first."""
+    return tuple(
+        AnchorText(
+            anchor.level,
+            # "3.0 Functional" is a level and its word; the card prints the level itself.
+            anchor.label.lstrip("0123456789. "),
+            anchor.description,
+            anchor.note,
+        )
+        for anchor in item.anchors.all()
+    )
 
 
 @dataclass(frozen=True)
@@ -47,21 +67,9 @@ class Card:
         item = response.item
         return cls(
             code=assignment.code,
-            turns=(
-                *(Turn(turn["role"], turn["content"]) for turn in item.turns),
-                Turn("user", item.prompt),
-            ),
+            turns=turns_of(item),
             text=response.text,
-            anchors=tuple(
-                AnchorText(
-                    anchor.level,
-                    # "3.0 Functional" is a level and its word; the card prints the level itself.
-                    anchor.label.lstrip("0123456789. "),
-                    anchor.description,
-                    anchor.note,
-                )
-                for anchor in item.anchors.all()
-            ),
+            anchors=anchors_of(item),
             language=item.language,
             until=assignment.expires_at,
             tags=_tags_of(item.bank_id),

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from rating.blinding import AnchorText, Turn
+from rating.blinding import AnchorText, Turn, anchors_of, turns_of
 from rating.layout import Block, blocks
 from rating.models import ReviewHold
-from runs.models import Item, Pair, Response
+from runs.models import Pair, Response
 from runs.taxonomy import DEFINITIONS, DIMENSIONS
 
 
@@ -49,17 +49,9 @@ class ReviewCard:
         known = DIMENSIONS.get(item.dimension)
         texts = Response.objects.in_bulk(hold.work.replies)
         return cls(
-            turns=_turns(item),
-            other_turns=_turns(other) if other else (),
-            anchors=tuple(
-                AnchorText(
-                    anchor.level,
-                    anchor.label.lstrip("0123456789. "),
-                    anchor.description,
-                    anchor.note,
-                )
-                for anchor in item.anchors.order_by("level")
-            ),
+            turns=turns_of(item),
+            other_turns=turns_of(other) if other else (),
+            anchors=anchors_of(item),
             language=item.language,
             construct=item.construct,
             part=known.name if known else "",
@@ -71,13 +63,6 @@ class ReviewCard:
                 for pk in hold.work.replies
             ),
         )
-
-
-def _turns(item: Item) -> tuple[Turn, ...]:
-    return (
-        *(Turn(turn["role"], turn["content"]) for turn in item.turns),
-        Turn("user", item.prompt),
-    )
 
 
 def _facts(pair: Pair) -> tuple[Fact, ...]:

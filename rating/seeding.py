@@ -29,7 +29,6 @@ from rating.models import (
     Rating,
     Role,
     Seed,
-    SkipReason,
     Slot,
     SlotState,
     Use,
@@ -141,11 +140,8 @@ def _next_vote(senior: User, now: datetime) -> Found:
 
 def _fit_for(rows: QuerySet[Norming], person: User) -> QuerySet[Norming]:
     """Those a person may read: in their languages, of no other interest, and not had before."""
-    had = Assignment.objects.filter(rater=person, response=OuterRef("response")).exclude(
-        Q(outcome__in=queue.RAN_OUT) | Q(skip_reason=SkipReason.LATER)
-    )
     fit = queue.may_have(person).filter(language__in=person.languages)
-    return rows.filter(~Exists(had), response__in=fit.values("response"))
+    return rows.filter(~Exists(queue.had(person)), response__in=fit.values("response"))
 
 
 def _votes_under_way(norming: Norming) -> int:

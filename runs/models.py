@@ -178,6 +178,12 @@ class Item(models.Model):
         """Whether its text may appear only where it must."""
         return is_unpublished(self.pool, self.details)
 
+    @property
+    def has_own_anchors(self) -> bool:
+        """Whether its levels are described for it alone, not by the bank's common rubric."""
+        rubric = self.bank.meta.get("rubric")
+        return bool(self.as_row(self.bank.meta).get("anchors", rubric) != rubric)
+
     def as_row(self, meta: dict[str, Any]) -> dict[str, Any]:
         """The item as a bank file of this meta holds it."""
         return item_row(

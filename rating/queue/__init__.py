@@ -8,7 +8,7 @@ from rating.queue.cards import card_of, own_card, seconds_read
 from rating.queue.giving import after, rate, rate_and_lease
 from rating.queue.leasing import current, hand, keep_draft, lease, let_go, reclaim, renew, skip
 from rating.queue.pausing import pause, resume
-from rating.queue.reach import APART, RAN_OUT, may_have, open_to, saw_ratings
+from rating.queue.reach import APART, RAN_OUT, had, may_have, open_to, saw_ratings
 from rating.queue.slots import open_slots
 from rating.queue.taking_back import restore, undo, undoable, void
 from rating.queue.words import (
@@ -41,6 +41,7 @@ __all__ = [
     "after",
     "card_of",
     "current",
+    "had",
     "hand",
     "keep_draft",
     "lease",

@@ -264,7 +264,6 @@ class _Desk:
     held: int | None
     overdue: bool
     bound: bool
-    rated_today: int
 
     @classmethod
     def of(cls, rater: User, now: datetime) -> "_Desk":
@@ -276,11 +275,10 @@ class _Desk:
             "  AND o.expires_at < %s),"
             " EXISTS (SELECT 1 FROM rating_conflict c WHERE c.person_id = %s)"
             " OR EXISTS (SELECT 1 FROM rating_exposure e WHERE e.person_id = %s)"
-            " OR EXISTS (SELECT 1 FROM rating_adjudication j WHERE j.adjudicator_id = %s),"
-            " (SELECT COUNT(*) FROM rating_rating g WHERE g.rater_id = %s AND g.rated_at >= %s)",
-            *(rater.pk, rater.pk, now, rater.pk, rater.pk, rater.pk, rater.pk, midnight(now)),
+            " OR EXISTS (SELECT 1 FROM rating_adjudication j WHERE j.adjudicator_id = %s)",
+            *(rater.pk, rater.pk, now, rater.pk, rater.pk, rater.pk),
         )[0]
-        return cls(row[0], row[1], bool(row[2]), bool(row[3]), row[4])
+        return cls(row[0], row[1], bool(row[2]), bool(row[3]))
 
 
 def lease_within(rater: User, now: datetime, topic: str) -> Found:
@@ -296,7 +294,7 @@ def lease_within(rater: User, now: datetime, topic: str) -> Found:
         return held
     if desk.overdue:
         _reclaim(now)
-    if settings.RATINGS_A_DAY and desk.rated_today >= settings.RATINGS_A_DAY:
+    if settings.RATINGS_A_DAY and _rated_today(rater, now) >= settings.RATINGS_A_DAY:
         return NoWork(
             "You have reached the limit for today. Rating opens again tomorrow.",
             midnight(now) + timedelta(days=1),
@@ -322,10 +320,11 @@ def _choose(rater: User, now: datetime, topic: str, rates: Rates, *, bound: bool
     limits = Limits(distance=settings.CARD_DISTANCE, uneven=settings.UNEVEN_CAP)
     reach = reach_of(rater, bound=bound)
     so_far = _had(rater, {wave for wave, _ in reach.groups})
+    caps = _caps(so_far, limits)
     for _ in range(ROUNDS):
         busy = False
         for groups in looks(reach.groups, so_far, limits=limits, rater=rater.pseudonym):
-            candidates = _candidates(reach, groups, near, _caps(so_far, limits), hard_topics=wants)
+            candidates = _candidates(reach, groups, near, caps, hard_topics=wants)
             order = ranked(candidates, seen, so_far, limits=limits, rater=rater.pseudonym)
             instead = None
             if order and rates.any and topic != "open":
@@ -367,6 +366,10 @@ def _hand_over(
         *(now, hold_from(now), ordinal),
     )
     return card_of(rater, found[0][0])
+
+
+def _rated_today(rater: User, now: datetime) -> int:
+    return Rating.objects.filter(rater=rater, rated_at__gte=midnight(now)).count()
 
 
 def _opened_today(rater: User, now: datetime) -> int:

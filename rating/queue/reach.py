@@ -97,7 +97,6 @@ Group = tuple[int, int | None]
 class Reach:
     """The conditions of ``open_to`` for one rater, as far as they ask for anything."""
 
-    rater: int
     sql: str
     values: tuple[object, ...]
     groups: tuple[Group, ...]
@@ -133,7 +132,7 @@ def reach_of(rater: User, *, bound: bool) -> Reach:
             " AND j.adjudicator_id = %s AND j.own_at IS NOT NULL)"
         )
         values.append(rater.pk)
-    return Reach(rater.pk, " AND ".join(sql), tuple(values), tuple(groups))
+    return Reach(" AND ".join(sql), tuple(values), tuple(groups))
 
 
 def open_groups() -> list[Group]:
