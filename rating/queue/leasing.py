@@ -459,10 +459,12 @@ class _Dealt:
 def _last(rater: User) -> list[_Dealt]:
     """The rater's last cards, newest first: as many as the distance takes, and at least one."""
     found = rows(
+        # The few are taken first: joined before, all that the rater ever had would be.
         "SELECT a.ordinal, s.item_id, s.pair_id, a.response_id, a.outcome, a.leased_at"
-        " FROM rating_assignment a"
+        " FROM (SELECT * FROM rating_assignment WHERE rater_id = %s"
+        "  ORDER BY leased_at DESC, id DESC LIMIT %s) a"
         " JOIN rating_slot s ON s.response_id = a.response_id AND s.number = 1"
-        " WHERE a.rater_id = %s ORDER BY a.leased_at DESC, a.id DESC LIMIT %s",
+        " ORDER BY a.leased_at DESC, a.id DESC",
         rater.pk,
         max(1, settings.CARD_DISTANCE),
     )
