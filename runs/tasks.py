@@ -9,20 +9,20 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from threading import Event, Thread
+from threading import Event
 from time import monotonic
 from typing import Any
 from uuid import uuid4
 
 from celery import shared_task
-from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
+from celery.signals import worker_ready, worker_shutting_down
 from django.conf import settings
-from django.db import DatabaseError, close_old_connections, connection, connections, transaction
+from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 
 from runs.models import Response, Run, RunState, Status
+from runs.periodic import BesideWorkers, Periodic
 from runs.prompts import message_hash, messages_for
 from runs.providers import Calls, Outcome, Question, RunStopped, provider_for
 from runs.replies import Reply
@@ -271,44 +271,20 @@ def wake_what_is_left() -> list[int]:
     return woken
 
 
-class Reaper(Thread):
+def reaper() -> Periodic:
     """Looks every second for work that nobody does: a broker may lose what a killed worker held."""
-
-    def __init__(self) -> None:
-        super().__init__(name="reaper", daemon=True)
-        self.stopping = Event()
-
-    def run(self) -> None:
-        while not self.stopping.is_set():
-            try:
-                wake_what_is_left()
-            except (DatabaseError, OperationalError) as why:
-                log.warning("the reaper will look again: %s", why)
-            close_old_connections()
-            self.stopping.wait(REAP_SECONDS)
-        connections.close_all()
-
-
-_reapers: list[Reaper] = []
+    return Periodic("reaper", REAP_SECONDS, wake_what_is_left)
 
 
 @worker_ready.connect
-def start_reaper(**_: Any) -> None:
+def begin_again(**_: Any) -> None:
     _shutting_down.clear()
-    reaper = Reaper()
-    _reapers.append(reaper)
-    reaper.start()
+
+
+reapers = BesideWorkers(reaper)
 
 
 @worker_shutting_down.connect
 def begin_no_more(**_: Any) -> None:
     """What is in flight may still end; what has not begun is left to the next worker."""
     _shutting_down.set()
-
-
-@worker_shutdown.connect
-def stop_reaper(**_: Any) -> None:
-    while _reapers:
-        reaper = _reapers.pop()
-        reaper.stopping.set()
-        reaper.join(timeout=5)

@@ -17,6 +17,7 @@ from rating.notices import (
     write_to_those_waiting,
 )
 from rating.queue import pause, skip
+from runs import periodic
 from tests.factories import (
     bank_data,
     leased,
@@ -251,17 +252,17 @@ def test_a_worker_looks_as_soon_as_it_is_ready_and_stops_when_it_ends(monkeypatc
     looks, seals = [], []
     monkeypatch.setattr(tasks, "write_to_those_waiting", looks.append)
     monkeypatch.setattr(tasks, "seal_events", lambda: seals.append(1))
-    monkeypatch.setattr(tasks, "close_old_connections", lambda: None)
-    monkeypatch.setattr(tasks.connections, "close_all", lambda: None)
+    monkeypatch.setattr(periodic, "close_old_connections", lambda: None)
+    monkeypatch.setattr(periodic.connections, "close_all", lambda: None)
     monkeypatch.setattr(tasks, "LOOK_SECONDS", 0.01)
 
-    tasks.start_caretaker()
-    [caretaker] = tasks._caretakers
+    tasks.caretakers.start()
+    [caretaker] = tasks.caretakers.running
     for _ in range(500):
         if len(looks) > 1:
             break
         caretaker.stopping.wait(0.01)
-    tasks.stop_caretaker()
+    tasks.caretakers.stop()
 
     assert len(looks) > 1
     assert len(seals) >= len(looks)

@@ -273,7 +273,7 @@ def test_the_reaper_looks_again_after_the_database_failed(monkeypatch):
 
     monkeypatch.setattr(tasks, "wake_what_is_left", look)
     monkeypatch.setattr(tasks, "REAP_SECONDS", 0.01)
-    reaper = tasks.Reaper()
+    reaper = tasks.reaper()
     reaper.start()
 
     assert all(looks.acquire(timeout=5) for _ in range(3))
