@@ -23,6 +23,7 @@ from runs.bank import (
     check_bank,
     unfilled_placeholders,
 )
+from runs.bank_checks import check_whole
 from runs.models import Bank, Item
 from runs.word_diff import Piece, word_diff
 
@@ -158,14 +159,6 @@ def differences(texts: Iterable[Text], content: Mapping[str, str]) -> list[Diffe
     ]
 
 
-def findings_of(data: Mapping[str, Any]) -> tuple[Fault, ...]:
-    """All that the checks of a bank say of it, faults and warnings. None: nothing to say."""
-    try:
-        return check_bank(data).warnings
-    except BankRefused as why:
-        return why.faults
-
-
 def of_item(findings: Iterable[Fault], *codes: str) -> list[Fault]:
     """The findings about some items, or about what they are part of."""
     return [fault for fault in findings if fault.item in codes]
@@ -226,10 +219,10 @@ def newest(bank: Bank) -> Bank:
 
 def findings_of_bank(bank: Bank) -> tuple[Fault, ...]:
     """What the checks say of a stored bank. It never changes, so the answer is kept."""
-    key = f"bank-findings:{bank.content_hash}"
+    key = f"bank-findings-whole:{bank.content_hash}"
     kept: tuple[Fault, ...] | None = cache.get(key)
     if kept is None:
-        kept = findings_of(bank.as_data())
+        kept = check_whole(bank.as_data()).found
         cache.set(key, kept, 3600)
     return kept
 
