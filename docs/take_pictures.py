@@ -120,6 +120,9 @@ def take_all(
         ("raters", "/raters/"),
         ("effects", "/raters/effects/"),
         ("care", "/care/"),
+        ("freeze", "/waves/demo/freeze/"),
+        ("who-sees-what", "/who-sees-what/"),
+        ("banks", "/bank/"),
         ("password", "/password/change/"),
     ):
         page.goto(path)
@@ -127,6 +130,14 @@ def take_all(
     page = signed_in(browser, site, "admin", accounts, options)
     page.goto("/people/")
     take(page, "people")
+    page.goto("/bank/1/")
+    take(page, "bank")
+    page.goto("/bank/1/items/AWR-5-A/")
+    take(page, "item")
+    page.goto("/bank/1/draft/AWR-5-A/")
+    take(page, "item-draft")
+    page.goto("/bank/1/draft/")
+    take(page, "draft")
 
 
 def signed_in(
