@@ -86,7 +86,7 @@ def _insert(model: type[models.Model]) -> "tuple[str, list[models.Field[Any, Any
     return f"INSERT INTO {model._meta.db_table} ({names})", fields
 
 
-def _as_kept(value: object) -> object:
+def _as_kept(value: object) -> Any:
     if isinstance(value, datetime):
         return connection.ops.adapt_datetimefield_value(value)
     if isinstance(value, UUID) and not connection.features.has_native_uuid_field:
