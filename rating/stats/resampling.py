@@ -15,31 +15,13 @@ import numpy as np
 
 from rating.stats.agreement import FEWEST_REPLICATES, Floats, Undefined, Whole, generator
 from rating.stats.scores import ORDER, composites, in_tenths
+from rating.stats.student import ALPHA, Range
 
 REPLICATES: Final = 20_000
 TRIAL_REPLICATES: Final = 2_000
-ALPHA: Final = 0.05
 HALF_WORD: Final = np.uint64(32)
 LOW_HALF: Final = np.uint64(2**32 - 1)
 NOISE: Final = 1e-9  # a bound nearer to zero than this is zero: sums of doubles leave as much
-
-
-@dataclass(frozen=True)
-class Range:
-    """A range without a point in it."""
-
-    low: float
-    high: float
-
-    @property
-    def excludes_zero(self) -> bool:
-        """Touching zero does not exclude it."""
-        return self.low > 0 or self.high < 0
-
-    @property
-    def mirrored(self) -> "Range":
-        """The range of the same difference the other way round."""
-        return Range(-self.high + 0.0, -self.low + 0.0)
 
 
 @dataclass(frozen=True)

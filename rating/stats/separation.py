@@ -16,17 +16,16 @@ import numpy as np
 
 from rating.stats.agreement import Floats, Undefined
 from rating.stats.resampling import (
-    ALPHA,
     NOISE,
     REPLICATES,
     Panel,
-    Range,
     Replicates,
     corrected_percentile,
     draw_items,
     percentile,
 )
 from rating.stats.scores import ORDER, composites, in_tenths
+from rating.stats.student import ALPHA, Estimate, Range, combined
 
 COMPOSITE: Final = "composite"
 PER_LEVEL: Final = 25.0  # composite points that one level of the mean of the dimensions is worth
@@ -98,27 +97,6 @@ class Separation:
         """The subjects in no group, from A to Z: each differs from every other."""
         grouped = {member for group in self.groups for member in group.members}
         return tuple(sorted(set(self.subjects) - grouped))
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A difference or a value with its variance and the degrees of freedom of that."""
-
-    value: float
-    variance: float
-    freedom: float
-
-    def interval(self, alpha: float = ALPHA) -> Range:
-        """Student's interval; ``Undefined`` where it would have no width."""
-        from scipy.stats import t  # slow to load
-
-        if self.variance < NOISE**2:
-            raise Undefined(
-                "Every item gives the same difference, and a range of no width would claim "
-                "certainty."
-            )
-        half = float(t.isf(alpha / 2, self.freedom)) * sqrt(self.variance)
-        return Range(self.value - half, self.value + half)
 
 
 def separate(
@@ -239,16 +217,6 @@ def dimension_estimate(values: Floats, others: Floats | None = None) -> Estimate
     return Estimate(value, float(influence @ influence) / (n * (n - 1)), fewest - 1)
 
 
-def added(parts: Sequence[Estimate]) -> Estimate:
-    """Return the mean of independent estimates, degrees of freedom after Satterthwaite (1946)."""
-    variances = np.array([part.variance for part in parts])
-    total = float(variances.sum())
-    below = sum(part.variance**2 / part.freedom for part in parts)
-    freedom = total**2 / below if below > 0 else sum(part.freedom for part in parts)
-    size = len(parts)
-    return Estimate(sum(part.value for part in parts) / size, total / size**2, freedom)
-
-
 def _places(
     subjects: tuple[str, ...], pairs: Sequence[tuple[str, str]] | None
 ) -> list[tuple[int, int]]:
@@ -310,8 +278,9 @@ def _composite_estimate(panel: Panel, a: int, b: int, value: float) -> Estimate:
     for code in ORDER:
         own = panel.means[:, panel.items_in(code)]
         parts.append(dimension_estimate(own[a], own[b]))
-    whole = added(parts)
-    return Estimate(value, PER_LEVEL**2 * whole.variance, whole.freedom)
+    whole = combined(parts)
+    variance = whole.variance * (PER_LEVEL / len(ORDER)) ** 2
+    return Estimate(value, variance, whole.freedom)
 
 
 def _dimension_pairs(

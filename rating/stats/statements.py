@@ -9,9 +9,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rating.stats.resampling import Range
 from rating.stats.scores import Label, Score
 from rating.stats.separation import COMPOSITE, Difference, Separation
+from rating.stats.student import Range
 
 DIGITS = 2  # of a dimension; a composite has one
 

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from rating.stats.agreement import Undefined
 from rating.stats.resampling import (
     Panel,
-    Range,
     corrected_percentile,
     draw_indices,
     draw_items,
@@ -25,6 +24,7 @@ from rating.stats.resampling import (
 )
 from rating.stats.scores import ORDER, composite
 from rating.stats.separation import COMPOSITE, dimension_estimate, grouped, separate
+from rating.stats.student import Range
 from tests.rating import pilot
 from tests.rating.pilot import PILOT, printed
 

@@ -6,10 +6,11 @@ import json
 import numpy as np
 import pytest
 
-from rating.stats.resampling import Panel, Range
+from rating.stats.resampling import Panel
 from rating.stats.scores import ORDER, Asked, ItemTable, Place, scores_of
 from rating.stats.separation import separate
 from rating.stats.statements import Alone, GroupOf, Member, statements
+from rating.stats.student import Range
 
 PLACES = [Place(f"{code}-{number}", code, "") for code in ORDER for number in range(6)]
 LOW, HIGH, MIDDLE = 1.4, 4.3, 2.7
