@@ -8,12 +8,13 @@ middle of Student's would be the point itself, and of a difference the differenc
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from rating.stats.scores import Label, Score
 from rating.stats.separation import COMPOSITE, Difference, Separation
 from rating.stats.student import Range
 
-DIGITS = 2  # of a dimension; a composite has one
+HUNDREDTHS: Final = 100  # a dimension has two decimals; a composite has one
 
 
 @dataclass(frozen=True)
@@ -175,4 +176,4 @@ def _shown(of: str, own: Range) -> Range:
 
 def _printed(value: float) -> float:
     """Halves up, as the published figures are."""
-    return math.floor(10**DIGITS * value + 0.5) / 10**DIGITS
+    return math.floor(HUNDREDTHS * value + 0.5) / HUNDREDTHS
