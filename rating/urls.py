@@ -9,6 +9,7 @@ from rating import (
     effects_views,
     norming_views,
     people_views,
+    public_views,
     raters_views,
     report_views,
     review_views,
@@ -19,6 +20,8 @@ from rating import (
 
 app_name = "rating"
 urlpatterns = [
+    path("about/", public_views.about, name="about"),
+    path("published/", public_views.published, name="published"),
     path("rate/", views.queue, name="queue"),
     path("rate/next/", views.start, name="start"),
     path("rate/<uuid:code>/", views.rate, name="rate"),

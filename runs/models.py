@@ -318,6 +318,8 @@ class Wave(models.Model):
     # From then on no rating counts that was not there before; then it may be told who said what.
     ratings_frozen_at = models.DateTimeField(null=True, blank=True)
     unblinded_at = models.DateTimeField(null=True, blank=True)
+    # From then on anyone may read its report.
+    published_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints = [
@@ -329,6 +331,10 @@ class Wave(models.Model):
             models.CheckConstraint(
                 condition=Q(unblinded_at=None) | Q(ratings_frozen_at__isnull=False),
                 name="runs_wave_unblinded_was_frozen",
+            ),
+            models.CheckConstraint(
+                condition=Q(published_at=None) | Q(unblinded_at__isnull=False),
+                name="runs_wave_published_was_unblinded",
             ),
         ]
 

@@ -58,7 +58,9 @@ GUARDS = [
     *_frozen(Pair, OF_BANK),
     no_change(Subject, "A subject's identity never changes: register a new subject."),
     no_delete(Subject, "A subject is never deleted."),
-    no_change(Wave, PLAN_LOCKED, but=("ratings_frozen_at", "unblinded_at"), when=LOCKED),
+    no_change(
+        Wave, PLAN_LOCKED, but=("ratings_frozen_at", "unblinded_at", "published_at"), when=LOCKED
+    ),
     Guard(
         "runs_wave_frozen_once",
         "runs_wave",
@@ -73,6 +75,13 @@ GUARDS = [
         "UPDATE",
         "OLD.unblinded_at IS NOT NULL AND NEW.unblinded_at IS DISTINCT FROM OLD.unblinded_at",
         "A wave is unblinded once: the moment never changes.",
+    ),
+    Guard(
+        "runs_wave_published_once",
+        "runs_wave",
+        "UPDATE",
+        "OLD.published_at IS NOT NULL AND NEW.published_at IS DISTINCT FROM OLD.published_at",
+        "A wave is published once: append a correction.",
     ),
     no_delete(Wave, PLAN_LOCKED, when=LOCKED),
     no_change(
