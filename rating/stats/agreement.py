@@ -76,12 +76,13 @@ class Patterns:
 
 @dataclass(frozen=True)
 class Interval:
-    """A 95% range for these raters with other responses."""
+    """A 95% range of resamples. ``undefined`` of the ``replicates`` had no value."""
 
     low: float
     high: float
     replicates: int
     undefined: int
+    standard_error: float
 
 
 @dataclass(frozen=True)
@@ -311,7 +312,7 @@ def percentiles(drawn: Iterable[Floats], replicates: int) -> Interval:
         raise Undefined("Every resample of these units gives the same number.")
     outside = (1 - COVERAGE) / 2
     low, high = np.quantile(values, [outside, 1 - outside])
-    return Interval(float(low), float(high), replicates, undefined)
+    return Interval(float(low), float(high), replicates, undefined, float(values.std(ddof=1)))
 
 
 def exact_share(pairable: Patterns, times: Floats) -> Floats:

@@ -145,7 +145,7 @@ def estimate(chance: Chance, patterns: Patterns, weights: Floats) -> Estimate:
     return linearised(found, own - found, patterns.times)
 
 
-def linearised(value: float, influence: Floats, times: Floats) -> Estimate:
+def linearised(value: float, influence: Floats, times: Whole) -> Estimate:
     """An estimate whose units move it by ``influence``; ``times`` is how many units do so each."""
     n = int(times.sum())
     if n < 2:
@@ -186,6 +186,8 @@ def _observed(patterns: Patterns, times: Floats, weights: Floats) -> tuple[Float
 
 def _corrected(observed: Floats, expected: Floats) -> Floats:
     left = 1 - expected
-    return np.divide(
-        observed - expected, left, out=np.full(len(left), np.nan), where=np.abs(left) > 1e-12
+    return np.asarray(
+        np.divide(
+            observed - expected, left, out=np.full(len(left), np.nan), where=np.abs(left) > 1e-12
+        )
     )

@@ -92,9 +92,9 @@ def tally_ordered(levels: Floats, scale: Sequence[float]) -> Ordered:
     levels = np.asarray(levels, dtype=np.float64)
     if levels.ndim != 2:
         raise ValueError(f"Levels have shape (raters, units), but these have {levels.shape}.")
-    rater, unit = np.nonzero(~np.isnan(levels))
-    place = np.concatenate([places_on(row[~np.isnan(row)], steps) for row in levels] or [[]])
-    return tally_ordered_rows(rater, unit, place.astype(np.int64), scale)
+    rated = ~np.isnan(levels)
+    rater, unit = np.nonzero(rated)
+    return tally_ordered_rows(rater, unit, places_on(levels[rated], steps), scale)
 
 
 def tally_ordered_rows(rater: Whole, unit: Whole, place: Whole, scale: Sequence[float]) -> Ordered:

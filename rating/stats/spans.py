@@ -107,7 +107,7 @@ def cross(
     item_of_unit = np.empty(len(units), dtype=np.int64)
     item_of_unit[unit] = np.unique(item, return_inverse=True)[1]
     rows, items = _kinds_of_items(item_of_unit, of_unit)
-    if max(len(rows), len(raters)) * len(every) > 64 * CELLS:
+    if max(len(rows), len(raters)) * len(every) > 16 * CELLS:
         raise Undefined(
             f"A table of {len(rows):,} kinds of items, {len(raters):,} raters and "
             f"{len(every):,} patterns is too large to resample."
@@ -228,7 +228,8 @@ def _kinds_of_items(item: Whole, pattern: Whole) -> tuple[list[tuple[Whole, Whol
     of_item, of_pattern = np.divmod(cells, int(pattern.max()) + 1)
     starts: NDArray[np.int64] = np.flatnonzero(np.diff(of_item, prepend=-1))
     kinds: dict[bytes, int] = {}
-    rows, how_many = [], []
+    rows: list[tuple[Whole, Whole]] = []
+    how_many: list[int] = []
     for patterns, numbers in zip(
         np.split(of_pattern, starts[1:]), np.split(times, starts[1:]), strict=True
     ):
