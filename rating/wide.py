@@ -44,15 +44,6 @@ class WideAgreement:
     pairs: tuple[PairFigures, ...]
     left_out: int
 
-    @property
-    def chance_in_words(self) -> str:
-        """Such as "p = 0.002, by chance 0.11", or the reason for none."""
-        if isinstance(self.chance, str):
-            return f"This test cannot be made: {self.chance}"
-        fewest = 1 / (1 + self.chance.permutations)
-        p = f"p {'at most' if self.chance.p <= fewest else '='} {self.chance.p:.2g}"
-        return f"{p}; alpha of levels dealt anew {self.chance.by_chance:.2f}"
-
 
 def wide_agreement(
     ratings: Ratings,

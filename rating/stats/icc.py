@@ -170,7 +170,7 @@ def refuse_incomplete(ordered: Ordered, what: str) -> None:
 
 def _two_way(ordered: Ordered) -> tuple[float, float, float, int, int]:
     """Mean squares of units, raters and the residual; the numbers of units and raters."""
-    refuse_incomplete(ordered, "This coefficient")
+    refuse_incomplete(ordered, "An ICC of model 2 or 3")
     levels, times = np.array(ordered.scale)[ordered.places], ordered.times
     n, k = ordered.n_units, ordered.n_raters
     _refuse_few_units(n)
