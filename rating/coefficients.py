@@ -19,6 +19,7 @@ from rating.stats.agreement import (
     Whole,
     alpha_for_ordinal,
     interval,
+    pairable_of,
     tally_rows,
     value,
 )
@@ -184,6 +185,7 @@ def _raters_like_these(ratings: Ratings, kind: Kind) -> Estimate:
 def _crossed(ratings: Ratings, kind: Kind) -> tuple[Coefficient, Crossed]:
     assert kind.pooled
     _refuse_words(ratings, kind)
+    pairable_of(ratings.patterns)
     return kind.pooled(len(ratings.scale)), ratings.crossed.with_ratings(kind.fewest)
 
 

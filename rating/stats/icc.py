@@ -78,7 +78,7 @@ def icc_1(patterns: Patterns, *, averaged: bool = False) -> Estimate:
     if averaged and between < 1e-12:
         raise Undefined(MEANS_ALIKE)
     if within < 1e-12 or plain < 1e-12:
-        return Estimate(raise_to(single), reason=NO_ERROR)
+        return _within(raise_to(single), why=NO_ERROR)
     low, high = _f_limits(harmonic * plain / within, n - 1, ratings - n)
     ends = [raise_to((f - 1) / (f + harmonic - 1)) for f in (low, high)]
     return _within(raise_to(single), *ends)
@@ -118,9 +118,9 @@ def icc_2(ordered: Ordered, *, averaged: bool = False) -> Estimate:
     raise_to = _spearman_brown(k) if averaged else _itself
     found = _ratio(units - residual, units + (k - 1) * residual + k * (raters - residual) / n)
     if residual < 1e-12 and raters < 1e-12:
-        return Estimate(raise_to(found), reason=NO_ERROR)
+        return _within(raise_to(found), why=NO_ERROR)
     if units < 1e-12:
-        return Estimate(raise_to(found), reason=MEANS_ALIKE)
+        return _within(raise_to(found), why=MEANS_ALIKE)
     a = k * found / (n * (1 - found))
     b = 1 + k * found * (n - 1) / (n * (1 - found))
     freedom = (a * raters + b * residual) ** 2 / (
@@ -147,7 +147,7 @@ def icc_3(ordered: Ordered, *, averaged: bool = False) -> Estimate:
     raise_to = _spearman_brown(k) if averaged else _itself
     found = _ratio(units - residual, units + (k - 1) * residual)
     if residual < 1e-12 or units < 1e-12:
-        return Estimate(raise_to(found), reason=NO_ERROR if residual < 1e-12 else MEANS_ALIKE)
+        return _within(raise_to(found), why=NO_ERROR if residual < 1e-12 else MEANS_ALIKE)
     low, high = _f_limits(units / residual, n - 1, (n - 1) * (k - 1))
     ends = [raise_to((f - 1) / (f + k - 1)) for f in (low, high)]
     return _within(raise_to(found), *ends)
@@ -201,14 +201,21 @@ def _f_limits(ratio: float, between: float, within: float) -> tuple[float, float
     return low, ratio * float(f.ppf(1 - outside, within, between))
 
 
-def _within(found: float, low: float, high: float) -> Estimate:
+def _within(found: float, low: float = nan, high: float = nan, *, why: str = "") -> Estimate:
+    """The estimate, with what is wrong with its interval in words."""
+    if found == -inf:
+        raise Undefined("The mean of k raters has no reliability: single ratings agree too badly.")
+    if why:
+        return Estimate(found, reason=why)
     if low == -inf:
         return Estimate(found, reason=NO_LOWER_END)
     return Estimate(found, None, low, high)
 
 
 def _ratio(upper: float, lower: float) -> float:
-    return upper / lower if abs(lower) > 1e-12 else nan
+    if abs(lower) < 1e-12:
+        raise Undefined("The ratings are too few: the variances cancel out.")
+    return upper / lower
 
 
 def _itself(single: float) -> float:
