@@ -402,12 +402,13 @@ def tail(right: int, asked: int) -> float:
 
 
 def contamination(
-    answered: Iterable[Answered], *, planned: int, no_choice: str = "", why_none: str = ""
+    answered: Iterable[Answered], *, no_choice: str = "", why_none: str = ""
 ) -> Contamination:
-    """What the answers show, of ``planned`` questions; ``why_none`` where none could be put.
+    """What the answers to all questions show: one for each, also where there is no answer.
 
-    An answer that is missing counts as wrong, and keeps the verdict incomplete unless the others
-    flag the subject without it.
+    ``no_choice`` says why the choice is not put, ``why_none`` why nothing is. An answer that is
+    missing counts as wrong, and keeps the verdict incomplete unless the others flag the subject
+    without it.
     """
     rows = tuple(answered)
     recalls = tuple(row for row in rows if row.part != Part.CHOICE)
@@ -417,10 +418,11 @@ def contamination(
     missing = [f"{row.item}, {row.part.label}: {row.why_none}" for row in rows if row.score is None]
     if why_none:
         missing.append(why_none)
-    elif planned == 0 or not recalls:
-        missing.append("No text of the bank is long enough to be asked for.")
-    elif len(rows) < planned:
-        missing.append(f"{planned - len(rows)} of {planned} questions have not been put.")
+    else:
+        if not recalls:
+            missing.append("Nothing was asked for from memory.")
+        if not choices and not no_choice:
+            missing.append("The choice has not been put.")
     if any(row.flagged for row in recalls) or (p is not None and p < FLAG_P):
         verdict = Verdict.FLAGGED
     elif missing:
