@@ -86,6 +86,8 @@ def plan_wave(plan: WavePlan) -> Wave:
                     subject=subject,
                     condition=condition.name,
                     system_message=condition.system_message,
+                    expected=condition.expected,
+                    expected_why=condition.why,
                 )
                 try:
                     order = plan_order(

@@ -73,6 +73,11 @@ class Rerun:
         """Whether items moved by less than the margin, be it beyond chance or not."""
         return self.most < self.margin
 
+    @property
+    def beyond(self) -> int:
+        """How many items differ beyond chance, with all of them allowed for."""
+        return sum(one.p <= ALPHA for one in self.items)
+
 
 def rerun(
     first: Sequence[Floats],
