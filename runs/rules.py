@@ -1,7 +1,7 @@
 """What the tables of this app refuse beyond their constraints. See ``guards``."""
 
 from runs.guards import Guard, no_change, no_delete
-from runs.models import Anchor, Bank, Item, Pair, Response, Run, Status, Subject, Wave
+from runs.models import Anchor, Bank, Item, Pair, Probe, Response, Run, Status, Subject, Wave
 
 FROZEN = "This bank is frozen: a bank never changes; import a new version."
 BANK_OF_ITEM = "(SELECT b.frozen_at FROM runs_item i JOIN runs_bank b ON b.id = i.bank_id WHERE i.id = {row}.item_id)"
@@ -48,6 +48,8 @@ REPLY_FIELDS = (
     "message_hash",
     "completed_at",
 )
+PROBED = "This answer to a probe is stored: what a subject said is never changed."
+PUT = "This question of a probe is put: it never changes."
 SETTLED = f"OLD.status <> '{Status.PENDING.value}'"
 
 GUARDS = [
@@ -106,4 +108,7 @@ GUARDS = [
     ),
     no_change(Response, STORED, but=WORK_FIELDS, when=SETTLED, name="stored"),
     no_delete(Response, "A response is never deleted.", when=RUN_LOCKED.format(row="OLD")),
+    no_change(Probe, PUT, but=(*REPLY_FIELDS, "score", *WORK_FIELDS)),
+    no_change(Probe, PROBED, but=WORK_FIELDS, when=SETTLED, name="stored"),
+    no_delete(Probe, "A probe is never deleted."),
 ]

@@ -7,7 +7,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from runs.access import maintainer_required
+from runs.described import described
 from runs.models import Status, Wave
+from runs.probe_views import probes_context
 from runs.progress import progress_of
 from runs.stages import stages_of
 from runs.waves import WaveRefused, start_wave
@@ -45,6 +47,9 @@ def wave(request: HttpRequest, code: str) -> HttpResponse:
     part = "HX-Request" in request.headers
     if not part:
         context["stages"] = stages_of(found)
+        context |= probes_context(found)
+        # While replies come in, each look at the page would read them all again.
+        context["described"] = None if progress.asking else described(found)
     return render(request, "runs/_progress.html" if part else "runs/wave.html", context)
 
 

@@ -26,6 +26,7 @@ from runs.models import (
 )
 from runs.plan import PlanRefused, Slot, plan_order, reply_seed
 from runs.plan_file import SubjectPlan, WavePlan
+from runs.probes import ProbesRefused, begin_probes
 from runs.prompts import message_hash, messages_for
 from runs.providers import missing_key
 from runs.replies import LARGEST_REPLY, Reply, short
@@ -85,6 +86,8 @@ def plan_wave(plan: WavePlan) -> Wave:
                     subject=subject,
                     condition=condition.name,
                     system_message=condition.system_message,
+                    expected=condition.expected,
+                    expected_why=condition.why,
                 )
                 try:
                     order = plan_order(
@@ -128,7 +131,23 @@ def start_wave(wave: Wave) -> list[Run]:
             run.save(update_fields=["state", "stop_reason", "started_at", "ended_at"])
             tell(run, [])
             wake(run)
+        if startable:
+            start_probes(wave)
     return startable
+
+
+def start_probes(wave: Wave) -> list[Run]:
+    """Put the probes to each subject of a wave that has not had them; return what is asked.
+
+    Raises
+    ------
+    WaveRefused
+        If a subject could not be asked. Then none is.
+    """
+    try:
+        return begin_probes(wave)
+    except ProbesRefused as why:
+        raise WaveRefused(*str(why).splitlines()) from None
 
 
 def import_responses(run: Run, path: Path) -> int:

@@ -10,11 +10,11 @@ from django.core.management.base import BaseCommand, CommandError
 from runs.models import Provider, Run, RunState, Wave
 from runs.plan_file import PlanFileRefused, read_plan
 from runs.progress import progress_of
-from runs.waves import WaveRefused, import_responses, plan_wave, start_wave
+from runs.waves import WaveRefused, import_responses, plan_wave, start_probes, start_wave
 
 
 class Command(BaseCommand):
-    help = "Take subjects through a bank: run plan, run start, run status, run import"
+    help = "Take subjects through a bank: run plan, run start, run probe, run status, run import"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         steps = parser.add_subparsers(dest="step", required=True)
@@ -22,6 +22,8 @@ class Command(BaseCommand):
         plan.add_argument("file", type=Path)
         start = steps.add_parser("start", help="begin asking")
         start.add_argument("wave")
+        probe = steps.add_parser("probe", help="ask whether subjects knew the items")
+        probe.add_argument("wave")
         status = steps.add_parser("status", help="how far a wave has come")
         status.add_argument("wave")
         status.add_argument("--json", action="store_true")
@@ -68,6 +70,16 @@ class Command(BaseCommand):
         else:
             self.stdout.write(f"Nothing waits to be asked in {found}.")
 
+    def probe_(self, wave: str) -> None:
+        found = _wave(wave)
+        begun = start_probes(found)
+        for run in begun:
+            self.stdout.write(f"The probes are put to {run.subject}.")
+        if begun:
+            self.stdout.write(f"A worker must run. See how far it is with: run status {found}")
+        else:
+            self.stdout.write(f"Every subject of {found} that can be asked has had the probes.")
+
     def status_(self, wave: str, json: bool) -> None:
         found = _wave(wave)
         told = progress_of(found)
@@ -98,6 +110,7 @@ class Command(BaseCommand):
 STEPS = {
     "plan": ("file",),
     "start": ("wave",),
+    "probe": ("wave",),
     "status": ("wave", "json"),
     "import": ("wave", "subject", "file", "condition"),
 }
