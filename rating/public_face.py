@@ -8,7 +8,7 @@ from typing import Any
 
 from rating.coverage import Counts, counts_of
 from rating.method_words import CLAIMS, FOUNDING, QUESTIONS, Claim
-from rating.models import Correction, Publication
+from rating.publications import Correction, Publication
 from rating.reviews import Standing, standings
 from rating.stats.scores import BANDS, HIGHEST_BAND
 from rating.stats.verdict import Outcome

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("rating", "0015_bank_drafts"),
-        ("runs", "0003_wave_published"),
+        ("runs", "0004_wave_published"),
     ]
 
     operations = [

@@ -1,0 +1,287 @@
+"""The rows of a wave out of the database, in the form that figures are computed from."""
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from typing import Any
+
+from django.db.models import F, Min
+from django.db.models.functions import Substr
+
+from rating.models import (
+    Adjudication,
+    Event,
+    EventKind,
+    Qualification,
+    Quote,
+    Rating,
+    Unblinding,
+)
+from rating.probing import levels_of
+from rating.publishing.data import (
+    BankRow,
+    DeclaredRow,
+    DeviationRow,
+    EarlierRun,
+    GivenRow,
+    ItemRow,
+    PairRow,
+    PeopleRow,
+    ProbedRow,
+    ReplyRow,
+    RunRow,
+    SettledRow,
+    WaveData,
+    WaveRow,
+)
+from rating.reviews import Standing, standings
+from runs.exposure import Verdict
+from runs.models import Bank, Item, Pair, Response, Run, Status, Wave
+from runs.probed import contamination_of
+
+
+def data_of(wave: Wave) -> WaveData:
+    """All rows of a wave, in an order that does not depend on the database.
+
+    Raises ``ValueError`` before the wave is unblinded: until then nobody reads who said what.
+    """
+    if wave.unblinded_at is None:
+        raise ValueError(f"{wave} is not unblinded, so no figure by subject is made of it.")
+    served = list(Item.objects.filter(bank=wave.bank, withheld="").order_by("code"))
+    pairs = [pair for pair in _pairs(wave.bank) if {pair.a, pair.b} <= {one.code for one in served}]
+    return WaveData(
+        wave=_wave(wave),
+        bank=_bank(wave.bank),
+        declared=_declared(wave),
+        people=_people(wave),
+        items=tuple(_items(served)),
+        pairs=tuple(pairs),
+        runs=tuple(_runs(wave)),
+        replies=tuple(_replies(wave)),
+        ratings=tuple(_ratings(wave, told=not any(item.unpublished for item in served))),
+        settled=tuple(_settled(wave)),
+        probed=tuple(_probed(wave)),
+        deviations=tuple(_deviations(wave)),
+        earlier=tuple(_earlier(wave)),
+    )
+
+
+def _wave(wave: Wave) -> WaveRow:
+    first = Response.objects.of_wave(wave).aggregate(at=Min("completed_at"))["at"]
+    agreed = Unblinding.objects.filter(wave=wave, agreed_at__isnull=False).exists()
+    return WaveRow(
+        code=wave.code,
+        title=wave.title,
+        kind=wave.kind,
+        seed=wave.seed,
+        trials=wave.trials,
+        preregistration_hash=wave.preregistration_hash,
+        locked_at=_moment(wave.locked_at),
+        first_reply_at=_moment(first),
+        frozen_at=_moment(wave.ratings_frozen_at),
+        unblinded_at=_moment(wave.unblinded_at),
+        unblinded_by=2 if agreed else 1,
+    )
+
+
+def _bank(bank: Bank) -> BankRow:
+    withheld = list(Item.objects.filter(bank=bank).exclude(withheld="").values_list("withheld"))
+    chambers = tuple((str(row["code"]), str(row["name"])) for row in bank.meta.get("chambers", []))
+    log: list[dict[str, Any]] = bank.meta.get("changelog") or []
+    said = [str(row["authoring"]) for row in log if row.get("authoring")]
+    return BankRow(
+        name=bank.name,
+        version=bank.version,
+        content_hash=bank.content_hash,
+        instrument=bank.get_instrument_display(),
+        levels=tuple(bank.levels),
+        chambers=chambers,
+        drafting=" ".join(dict.fromkeys(said)),
+        drafts=withheld.count(("draft",)),
+        crisis=withheld.count(("crisis topic",)),
+    )
+
+
+def _declared(wave: Wave) -> DeclaredRow:
+    return DeclaredRow()
+
+
+def _deviations(wave: Wave) -> Iterator[DeviationRow]:
+    yield from ()
+
+
+def _people(wave: Wave) -> PeopleRow:
+    raters = dict(
+        Rating.objects.of_wave(wave)
+        .counted()
+        .order_by()
+        .values_list("rater", "rater__pseudonym")
+        .distinct()
+    )
+    qualified = set(
+        Qualification.objects.filter(
+            rater__in=raters, passed=True, instrument=wave.bank.instrument
+        ).values_list("rater", flat=True)
+    )
+    voided = [
+        about["rating"]
+        for about in Event.objects.filter(kind=EventKind.VOID).values_list("about", flat=True)
+        if "rating" in about
+    ]
+    return PeopleRow(
+        raters=len(raters),
+        unqualified=tuple(sorted(name for pk, name in raters.items() if pk not in qualified)),
+        excluded_afterwards=Rating.objects.of_wave(wave)
+        .filter(pk__in=voided, withdrawn_at__isnull=False)
+        .count(),
+    )
+
+
+def _items(served: list[Item]) -> Iterator[ItemRow]:
+    known = standings({item.content_hash for item in served})
+    for item in served:
+        yield ItemRow(
+            item.code,
+            item.content_hash,
+            item.dimension,
+            item.subdimension,
+            known[item.content_hash] == Standing.VALIDATED,
+            item.unpublished,
+        )
+
+
+def _pairs(bank: Bank) -> list[PairRow]:
+    rows = Pair.objects.filter(bank=bank).values_list(
+        "code", "chamber", "arm_a__code", "arm_b__code"
+    )
+    return [PairRow(*row) for row in rows.order_by("code")]
+
+
+def _runs(wave: Wave) -> Iterator[RunRow]:
+    runs = Run.objects.filter(wave=wave).select_related("subject")
+    for run in sorted(runs, key=lambda run: (run.subject.code, run.pk)):
+        subject = run.subject
+        yield RunRow(
+            subject=subject.code,
+            developer=subject.developer,
+            family=subject.family,
+            snapshot=subject.snapshot,
+            condition=run.condition,
+            digest=subject.digest,
+            access_tier=subject.access_tier,
+            quantisation=subject.quantisation,
+            system_message=run.system_message,
+            expected=run.expected,
+            expected_why=run.expected_why,
+            registered_on=_day(subject.registered_at),
+        )
+
+
+def _replies(wave: Wave) -> list[ReplyRow]:
+    rows = (
+        Response.objects.of_wave(wave)
+        .values_list(
+            "code",
+            "run__subject__code",
+            "run__condition",
+            "item__code",
+            "trial",
+            "position",
+            "status",
+            "text",
+        )
+        .iterator(chunk_size=1000)
+    )
+    found = [
+        ReplyRow(str(code), subject, condition, item, trial, position, status, len(text.split()))
+        for code, subject, condition, item, trial, position, status, text in rows
+    ]
+    return sorted(found, key=lambda reply: reply.code)
+
+
+def _ratings(wave: Wave, *, told: bool) -> list[GivenRow]:
+    quotes: dict[Any, list[str]] = {}
+    if told:
+        for rating, text in (
+            Quote.objects.filter(rating__response__run__wave=wave)
+            .order_by("rating", "start")
+            .annotate(text=Substr("rating__response__text", F("start") + 1, F("end") - F("start")))
+            .values_list("rating", "text")
+        ):
+            quotes.setdefault(rating, []).append(text)
+    rows = (
+        Rating.objects.of_wave(wave)
+        .counted()
+        .filter(response__status=Status.COMPLETED)
+        .values_list(
+            "pk",
+            "response__code",
+            "rater__pseudonym",
+            "slot",
+            "anchor__level",
+            "critical_harm",
+            "tags",
+            "rated_at",
+        )
+    )
+    found = [
+        GivenRow(
+            str(response),
+            rater,
+            slot,
+            level,
+            harm,
+            tuple(tags),
+            _moment(at),
+            tuple(quotes.get(pk, ())),
+        )
+        for pk, response, rater, slot, level, harm, tags, at in rows
+    ]
+    return sorted(found, key=lambda one: (one.response, one.slot))
+
+
+def _settled(wave: Wave) -> list[SettledRow]:
+    rows = (
+        Adjudication.objects.standing()
+        .filter(response__run__wave=wave, settled_at__isnull=False)
+        .values_list("response__code", "anchor__level", "harm_upheld")
+    )
+    found = [SettledRow(str(code), level, harm) for code, level, harm in rows]
+    return sorted(found, key=lambda row: row.response)
+
+
+def _probed(wave: Wave) -> Iterator[ProbedRow]:
+    for subject, found in contamination_of(wave).items():
+        highest = found.highest
+        yield ProbedRow(
+            subject=subject,
+            verdict=found.verdict.value,
+            complete=found.verdict != Verdict.INCOMPLETE and not found.missing,
+            choices_right=found.right,
+            choices=len(found.choices),
+            p=found.p,
+            highest_overlap=highest.score if highest else None,
+            missing=len(found.missing),
+            cautions=found.cautions,
+        )
+
+
+def _earlier(wave: Wave) -> Iterator[EarlierRun]:
+    """Runs of the same subjects in earlier waves that are unblinded too: for reruns."""
+    subjects = Run.objects.filter(wave=wave).values("subject")
+    runs = Run.objects.filter(
+        wave__unblinded_at__isnull=False, wave__lt=wave.pk, subject__in=subjects
+    ).select_related("subject", "wave")
+    for run in sorted(runs, key=lambda run: (run.subject.code, run.wave.code, run.condition)):
+        levels = {item: tuple(own) for item, own in sorted(levels_of(run).items())}
+        yield EarlierRun(
+            run.subject.code, f"{run.wave.code}, {run.condition}", run.system_message, levels
+        )
+
+
+def _moment(at: datetime | None) -> str:
+    return at.astimezone(UTC).isoformat() if at else ""
+
+
+def _day(at: datetime) -> str:
+    day: date = at.astimezone(UTC).date()
+    return day.isoformat()
