@@ -3,6 +3,7 @@
 from django.urls import path
 
 from rating import (
+    agreement_views,
     bank_views,
     becoming_views,
     care_views,
@@ -67,6 +68,8 @@ urlpatterns = [
     path("waves/<slug:wave>/unblind/", unblinding_views.unblind, name="unblind"),
     path("waves/<slug:wave>/key/", unblinding_views.key, name="key"),
     path("waves/<slug:wave>/key.csv", unblinding_views.key_file, name="key_file"),
+    path("waves/<slug:wave>/agreement/", agreement_views.agreement, name="agreement"),
+    path("waves/<slug:wave>/agreement/<uuid:code>/", agreement_views.readings, name="readings"),
     path("people/", people_views.people, name="people"),
     path("people/<int:pk>/expertise/", people_views.expertise, name="expertise"),
     path("join/<str:token>/", people_views.accept, name="join"),

@@ -9,12 +9,10 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID
 
 from django.conf import settings
 from django.core.cache import cache
-from django.db.models import Count, F, Max
-from django.db.models.functions import Substr
+from django.db.models import Count, Max
 from django.template.loader import render_to_string
 from django.utils import timezone
 
@@ -26,6 +24,7 @@ from rating.guessing import blinding_of, is_unblinded
 from rating.models import Guess, Kind, Quote, Rating
 from rating.probe_report import ProbeReport
 from rating.probing import probes_of
+from rating.readings import words_of
 from rating.report import AgreementReport, RatingRow, agreement_report, as_json
 from rating.unblinding import key_rows
 from runs.canonical import digest
@@ -83,7 +82,7 @@ def wave_report(wave: Wave, *, now: datetime | None = None) -> WaveReport:
 
 
 def _make(wave: Wave, now: datetime) -> WaveReport:
-    names, dimension_of = _dimensions(wave)
+    names, dimension_of = dimensions_of(wave)
     rows = [
         RatingRow(rater, str(code), dimension_of[item], level)
         for rater, code, item, level in Rating.objects.of_wave(wave)
@@ -111,15 +110,8 @@ def export_rows(wave: Wave) -> list[ExportRow]:
     Whose response each is of is told of an unblinded wave alone.
     """
     told = wave.unblinded_at is not None
-    _, dimension_of = _dimensions(wave)
-    quotes: dict[UUID, list[str]] = {}
-    for rating, text in (
-        Quote.objects.filter(rating__response__run__wave=wave)
-        .order_by("rating", "start")
-        .annotate(text=Substr("rating__response__text", F("start") + 1, F("end") - F("start")))
-        .values_list("rating", "text")
-    ):
-        quotes.setdefault(rating, []).append(text)
+    _, dimension_of = dimensions_of(wave)
+    quotes = words_of(Quote.objects.filter(rating__response__run__wave=wave))
     return [
         ExportRow(
             response=str(row["response__code"]),
@@ -131,7 +123,7 @@ def export_rows(wave: Wave) -> list[ExportRow]:
             level=row["anchor__level"],
             confidence=row["confidence"],
             critical_harm=row["critical_harm"],
-            quotes=tuple(quotes.get(row["pk"], ())),
+            quotes=tuple(words.text for words in quotes.get(row["pk"], ())),
             note=row["note"],
             rated_at=row["rated_at"],
             subject=row["response__run__subject__code"] if told else "",
@@ -215,7 +207,7 @@ def _as_json(wave: Wave) -> str:
     return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
-def _dimensions(wave: Wave) -> tuple[list[str], dict[int, str]]:
+def dimensions_of(wave: Wave) -> tuple[list[str], dict[int, str]]:
     """The names that the wave's units fall under, in the instrument's order, and that of each item.
 
     For a bank of pairs these are its chambers.
