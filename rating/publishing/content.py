@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from rating.figure import figure_as_json
+from rating.figure import Figure, figure_as_json
 from rating.probe_report import ABOUT_CONTAMINATION, NEVER_CLEARED
 from rating.publishing import schema
 from rating.publishing.data import WaveData
@@ -127,6 +127,7 @@ def _wave(data: WaveData) -> Content:
         "title": wave.title,
         "kind": wave.kind,
         "instrument": data.bank.instrument,
+        "levels": list(data.bank.levels),
         "trials": wave.trials,
         "seed": wave.seed,
         "locked_at": wave.locked_at,
@@ -427,9 +428,9 @@ def _chamber(code: str, own: Chamber, *, points: bool) -> Content:
         **_ends_or_none("", own.interval),
         **_ends_or_none("inner_", own.inner),
         **_ends_or_none("prompts_", own.these_prompts),
-        "p_gap": shown(own.p_gap, 4),
-        "p_parity": shown(own.p_parity, 4),
-        "p_permuted": shown(own.p_permuted, 4),
+        "p_gap": chance(own.p_gap),
+        "p_parity": chance(own.p_parity),
+        "p_permuted": chance(own.p_permuted),
         "pairs": len(own.gaps),
         "pairs_left_out": own.pairs_left_out,
         "asked_a": own.asked[0],
@@ -449,7 +450,7 @@ def _tag(own: TagByArm) -> Content:
         "ratings_a": own.ratings[0],
         "ratings_b": own.ratings[1],
         "difference": shown(own.difference, 3),
-        "p": shown(own.p, 4),
+        "p": chance(own.p),
         "differs": own.differs,
         "reason": own.reason,
     }
@@ -475,9 +476,9 @@ def _agreement(results: Results) -> Content:
                 "units": own.n_units,
                 "rated_twice": own.n_pairable_units,
                 "raters": own.n_raters,
-                "exact": _figure(own.percent_exact),
-                "within_one": _figure(own.percent_within_one),
-                "alpha": _figure(own.alpha_ordinal),
+                "exact": figure_of(own.percent_exact),
+                "within_one": figure_of(own.percent_within_one),
+                "alpha": figure_of(own.alpha_ordinal),
                 "sufficient": own.sufficient,
                 "unused": own.unused,
             }
@@ -486,7 +487,8 @@ def _agreement(results: Results) -> Content:
     }
 
 
-def _figure(figure: Any) -> Content:
+def figure_of(figure: Figure) -> Content:
+    """A figure of agreement as a report prints it."""
     told = figure_as_json(figure)
     return {
         key: shown(value, 4) if isinstance(value, float) else value for key, value in told.items()
@@ -502,7 +504,7 @@ def _contamination(data: WaveData) -> Content:
                 "verdict": row.verdict,
                 "choices_right": row.choices_right,
                 "choices": row.choices,
-                "p": shown(row.p, 4),
+                "p": chance(row.p),
                 "highest_overlap": shown(row.highest_overlap, 2),
                 "missing": row.missing,
                 "cautions": list(row.cautions),
@@ -531,6 +533,11 @@ def shown(value: float | None, places: int) -> float | None:
         return None
     scale = float(10**places)
     return math.floor(value * scale + 0.5) / scale + 0.0
+
+
+def chance(p: float | None) -> float | None:
+    """A p value with two figures that count, so that a small one is not printed as 0."""
+    return None if p is None else float(f"{p:.2g}")
 
 
 def _ends(own: Range, places: int) -> Content:

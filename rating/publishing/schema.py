@@ -157,6 +157,7 @@ REPORT: Final = {
         "title": TEXT,
         "kind": TEXT,
         "instrument": TEXT,
+        "levels": [WHOLE],
         "trials": WHOLE,
         "seed": TEXT,
         "locked_at": TEXT,
