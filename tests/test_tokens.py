@@ -35,6 +35,15 @@ HIDDEN = re.compile(
 CODES = re.compile(r"\b(?:AWR|EMP|ACT|EQU|BND|ACC|SYS|INT|UNC)(?:-\d+-\w+)?\b")
 STAFF = {
     "_agreement.html",
+    "_behind.html",
+    "_not_yet.html",
+    "_report_pages.html",
+    "gate.html",
+    "health.html",
+    "parity.html",
+    "results.html",
+    "whole_report.html",
+    "why.html",
     "_coverage.html",
     "_item_checks.html",
     "_item_figures.html",

@@ -7,18 +7,22 @@ from typing import Final
 from django.core.cache import cache
 from django.utils import timezone
 
+from rating.gate import Gate
 from rating.models import Event, EventKind, User
 from rating.publications import Correction, Publication
 from rating.publishing.bundle import internal_bundle, public_bundle
+from rating.publishing.confounded import ledger_of
 from rating.publishing.content import Content, banned_words, content_of
 from rating.publishing.data import WaveData
 from rating.publishing.files import as_json
-from rating.publishing.gather import data_of
+from rating.publishing.gated import gate_of
+from rating.publishing.gather import data_of, rows_of
 from rating.publishing.hashes import code_hash, data_hash
 from rating.publishing.lexicon import banned_in
-from rating.publishing.results import results_of
+from rating.publishing.results import asked_of, results_of
 from rating.queue import writing
-from runs.models import Wave
+from rating.wave_report import wave_report
+from runs.models import Wave, WaveKind
 
 KEPT: Final = 86_400  # seconds
 
@@ -30,6 +34,29 @@ class Refused(ValueError):
 def report_of(wave: Wave) -> Content:
     """The report of an unblinded wave, kept until one of its rows changes."""
     return _report(data_of(wave))
+
+
+def gate_of_wave(wave: Wave) -> Gate:
+    """Whether a wave may be called official, at any time of its life. No level of a subject."""
+    data = rows_of(wave)
+    alpha = wave_report(wave).agreement.overall.alpha_ordinal.value
+    return gate_of(data, asked_of(data), alpha, ledger_of(data))
+
+
+def missing_for(wave: Wave) -> list[str]:
+    """What must come before a report can be made of a wave; nothing, once it can."""
+    missing = []
+    if wave.locked_at is None:
+        missing.append("Its plan must be locked.")
+    if wave.ratings_frozen_at is None:
+        missing.append("Its ratings must be frozen.")
+    if wave.unblinded_at is None:
+        missing.append(
+            "It must be unblinded."
+            if wave.kind == WaveKind.LOCAL
+            else "It must be unblinded, by two people who agree."
+        )
+    return missing
 
 
 def publish(wave: Wave, by: User, reason: str, *, now: datetime) -> Publication:

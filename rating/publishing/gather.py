@@ -46,6 +46,11 @@ def data_of(wave: Wave) -> WaveData:
     """
     if wave.unblinded_at is None:
         raise ValueError(f"{wave} is not unblinded, so no figure by subject is made of it.")
+    return rows_of(wave)
+
+
+def rows_of(wave: Wave) -> WaveData:
+    """The same at any time: for the gate, which tells nothing of any subject's levels."""
     served = list(Item.objects.filter(bank=wave.bank, withheld="").order_by("code"))
     pairs = [pair for pair in _pairs(wave.bank) if {pair.a, pair.b} <= {one.code for one in served}]
     return WaveData(

@@ -187,7 +187,7 @@ def differences_picture(
     row = 2.6 * LINE if narrow else 2 * LINE
     drawing = Drawing(width, len(pairs) * row + 3.5 * LINE, colours)
     reach = max([5.0, *(abs(pair[end]) for pair in pairs for end in ("low", "high"))])
-    reach = 5 * math.ceil(reach / 5)
+    reach = 10 * math.ceil(reach / 10)
     left = 8.0 if narrow else 250.0
     axis = Axis(left + 8, width - 36, -reach, reach)
     bottom = len(pairs) * row + 4

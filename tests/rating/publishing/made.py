@@ -105,7 +105,9 @@ def index_data(
         runs,
         tuple(sorted(replies, key=lambda reply: reply.code)),
         tuple(ratings),
-        probed=tuple(ProbedRow(run.subject, "not flagged", True, 1, 6, 0.82, 0.2, 0) for run in runs),
+        probed=tuple(
+            ProbedRow(run.subject, "not flagged", True, 1, 6, 0.82, 0.2, 0) for run in runs
+        ),
     )
     return replace(data, **changes)
 
@@ -142,9 +144,7 @@ def parity_data(
                 left -= gone
                 status = "filtered" if gone else "completed"
                 replies.append(
-                    ReplyRow(
-                        code, run.subject, run.condition, arm, trial, position, status, 90
-                    )
+                    ReplyRow(code, run.subject, run.condition, arm, trial, position, status, 90)
                 )
                 if not gone:
                     true = 3.5 - gaps[run.subject] * (letter == "B") + chance.gauss(0, spread)
