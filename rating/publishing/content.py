@@ -308,6 +308,8 @@ def _index(results: Results, index: Index) -> Content:
                 "reason": pair.reason,
             }
             for pair in said.pairs
+            # Without a point, a range of no width would be one.
+            if pair.difference is not None or pair.range.low < pair.range.high
         ],
         "comparisons": len(composites),
         "sentence": _separated(results, index),
@@ -368,8 +370,11 @@ def _as_ranges(one: Alone, scores: Mapping[str, Score]) -> Content:
 
 
 def _ranges(ranges: Mapping[str, Range], score: Score | None) -> list[Content]:
-    order = [COMPOSITE, *DIMENSIONS]
-    return [_range(code, ranges[code], score) for code in order if code in ranges]
+    """The ranges of a model without points. One of no width would be a point, and is left out."""
+    found = [
+        _range(code, ranges[code], score) for code in (COMPOSITE, *DIMENSIONS) if code in ranges
+    ]
+    return [own for own in found if own["low"] < own["high"]]
 
 
 def _range(code: str, own: Range, score: Score | None) -> Content:

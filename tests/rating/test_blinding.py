@@ -106,6 +106,9 @@ def every_path(person: User, wave: Wave) -> Iterator[str]:
         "name": [
             "report.html",
             "report.json",
+            "figures.csv",
+            "internal.zip",
+            "public.zip",
             "ratings.csv",
             "key.csv",
             "hours.csv",

@@ -87,6 +87,13 @@ def test_where_nobody_is_told_apart_no_point_stands_anywhere():
     assert "0 of the 3 declared differences stay clear of zero" in page_of(content)
 
 
+def test_a_range_of_no_width_would_be_a_point_and_is_left_out():
+    content = report(index_data({"a": 3.0, "b": 4.0}, items=1))
+
+    assert [row["ranges"] for row in content["results"]["withheld"]] == [[], []]
+    assert "A dimension without a row has no range" in page_of(content)
+
+
 def test_one_model_has_its_own_points_and_is_held_against_none():
     content = report(index_data({"only": 3.6}))
 
