@@ -87,8 +87,8 @@ class Reproduced:
 
 def internal_bundle(data: WaveData, draws: Draws | None = None) -> bytes:
     """Everything to compute the report again, and the report."""
-    draws = draws or Draws()
-    content = content_of(results_of(data, draws))
+    results = results_of(data, draws)
+    content = content_of(results)
     plain = asdict(data)
     plain.pop("replies"), plain.pop("ratings")
     return _zipped(
@@ -100,18 +100,18 @@ def internal_bundle(data: WaveData, draws: Draws | None = None) -> bytes:
             REPORT: as_json(content),
             FIGURES: figures_csv(content),
         },
-        draws=asdict(draws),
+        draws=asdict(results.draws),
     )
 
 
-def public_bundle(content: Content, data: WaveData, draws: Draws | None = None) -> bytes:
+def public_bundle(content: Content, data: WaveData) -> bytes:
     """The report and its ratings under random codes, without a key."""
     schema.check(content)
     files = {REPORT: as_json(content), FIGURES: figures_csv(content)}
     left_out = withheld_by_subtraction(content)
     if not left_out:
         files[RATINGS] = as_csv(PUBLIC_COLUMNS, public_ratings(data))
-    return _zipped(PUBLIC, files, draws=asdict(draws or Draws()), left_out=left_out)
+    return _zipped(PUBLIC, files, left_out=left_out)
 
 
 def withheld_by_subtraction(content: Content) -> str:
@@ -171,12 +171,11 @@ def reproduce(path: Path) -> Reproduced:
         schema.check(content)
     except schema.NotPublic as why:
         raise BadBundle(f"{path.name}: the report holds what it may not. {why}") from None
-    draws = Draws(**manifest["draws"])
     same_code = content["hashes"]["code"] == code_hash()
     if figures_csv(content) != files[FIGURES]:
         raise BadBundle(f"{path.name}: {FIGURES} does not say what {REPORT} says.")
     if manifest["kind"] == INTERNAL:
-        again = content_of(results_of(data_in(files), draws))
+        again = content_of(results_of(data_in(files), Draws(**manifest["draws"])))
         again["hashes"]["code"] = content["hashes"]["code"]
         return Reproduced(INTERNAL, _count(content), tuple(_differing(content, again)), same_code)
     differences: list[str] = []

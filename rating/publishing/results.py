@@ -39,6 +39,9 @@ class Draws:
     trials: int = TRIAL_REPLICATES
 
 
+DRAWS: Final = Draws()
+
+
 @dataclass(frozen=True)
 class RangesOf:
     """Ranges of one run by dimension code, without a point."""
@@ -117,7 +120,7 @@ def results_of(data: WaveData, draws: Draws | None = None) -> Results:
     Seeds follow from the seed of the wave. Only responses with two ratings enter a score, a gap or
     a test; agreement is of all counted ratings, as on its own page.
     """
-    draws = draws or Draws()
+    draws = draws or DRAWS
     agreed = agreement_of(data, draws)
     asked = asked_of(data)
     ledger = ledger_of(data)

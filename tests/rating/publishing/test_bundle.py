@@ -25,7 +25,7 @@ def internal(data):
 
 @pytest.fixture(scope="module")
 def public(data):
-    return public_bundle(report(data), data, QUICK)
+    return public_bundle(report(data), data)
 
 
 def kept(tmp_path, body):
@@ -52,7 +52,7 @@ def changed(body, name, change):
 
 def test_a_bundle_is_the_same_byte_for_byte(data, internal, public):
     assert internal_bundle(data, QUICK) == internal
-    assert public_bundle(report(data), data, QUICK) == public
+    assert public_bundle(report(data), data) == public
 
 
 def test_the_internal_bundle_gives_every_figure_again_without_a_database(tmp_path, internal):
@@ -144,7 +144,7 @@ def test_public_ratings_are_left_out_where_they_would_give_a_withheld_point_away
     content = report(data)
     assert len(content["results"]["alone"]) == 2
 
-    body = public_bundle(content, data, QUICK)
+    body = public_bundle(content, data)
 
     assert "ratings.csv" not in files_in(body)
     assert "could be worked out" in files_in(body)["manifest.json"]

@@ -17,7 +17,7 @@ from rating.publications import Correction, Publication
 from rating.publishing import acts
 from rating.publishing.bundle import internal_bundle, reproduce
 from rating.publishing.gather import data_of
-from rating.publishing.results import Draws, results_of
+from rating.publishing.results import results_of
 from runs.models import Subject, Wave, WaveKind
 from tests.factories import REPLY, bank_data, make_bank, make_user
 from tests.rating.publishing.made import QUICK
@@ -29,10 +29,7 @@ PAGES = ("rating:results", "rating:health", "rating:whole_report")
 
 @pytest.fixture(autouse=True)
 def _few_draws(monkeypatch):
-    monkeypatch.setattr("rating.publishing.results.Draws", lambda: QUICK)
-    monkeypatch.setattr(
-        "rating.publishing.bundle.Draws", lambda **given: Draws(**given) if given else QUICK
-    )
+    monkeypatch.setattr("rating.publishing.results.DRAWS", QUICK)
 
 
 @pytest.fixture

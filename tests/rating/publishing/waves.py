@@ -4,6 +4,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 
 from rating import unblinding
@@ -65,6 +66,11 @@ def rate_all(wave: Wave, subjects: Mapping[str, float], raters: Sequence[User]) 
             )
             quotes.append(Quote(rating_id=rating.pk, start=0, end=33))
             ratings.append(rating)
+    with transaction.atomic():  # quotes come before their rating
+        _store(wave, cards, quotes, ratings)
+
+
+def _store(wave: Wave, cards: list[Assignment], quotes: list[Quote], ratings: list[Rating]) -> None:
     for card, stored in zip(cards, Assignment.objects.bulk_create(cards), strict=True):
         card.pk = stored.pk
     for rating in ratings:
