@@ -20,7 +20,7 @@ from rating.stats.resampling import (
     REPLICATES,
     Panel,
     Replicates,
-    corrected_percentile,
+    both_percentiles,
     draw_items,
     percentile,
 )
@@ -245,14 +245,12 @@ def _composite_pairs(
         return ()
     means = np.stack([_means(panel, code) for code in ORDER])
     points, shown = composites(means), in_tenths(composites(means))
-    replicates, bases = drawn.composites(), drawn.bases()
-    tenths = in_tenths(replicates).astype(np.int16)
+    replicates, bases = drawn.composites, drawn.bases
+    tenths = drawn.tenths
     spread, linear = np.atleast_2d(np.cov(replicates)), np.atleast_2d(np.cov(bases))
     found = []
-    for start in sorted({a for a, _ in places}):
-        partners = [b for a, b in places if a == start]
-        apart = tenths[start] - tenths[partners]
-        plain, corrected = percentile(apart), corrected_percentile(apart, len(places))
+    for start, partners in _partners(places):
+        plain, corrected = both_percentiles(tenths[start] - tenths[partners], len(places))
         for row, b in enumerate(partners):
             estimate = _composite_estimate(panel, start, b, float(points[start] - points[b]))
             ratio = _of_pair(spread, start, b) / max(_of_pair(linear, start, b), NOISE**2)
@@ -286,22 +284,43 @@ def _composite_estimate(panel: Panel, a: int, b: int, value: float) -> Estimate:
 def _dimension_pairs(
     panel: Panel, drawn: Replicates, places: Sequence[tuple[int, int]]
 ) -> list[Difference]:
-    found = []
+    """Each pair in each dimension, the dimensions of a pair one after the other."""
+    found: dict[tuple[int, int, str], Difference] = {}
     comparisons = len(places) * len(panel.measured)
-    for a, b in places:
-        for code in panel.measured:
-            own = panel.means[:, panel.items_in(code)]
-            apart = (drawn.dimensions[code][a] - drawn.dimensions[code][b])[None]
-            ranges = percentile(apart)[0], corrected_percentile(apart, comparisons)[0]
-            names = panel.subjects[a], panel.subjects[b], code
-            try:
-                estimate = dimension_estimate(own[a], own[b])
-            except Undefined as why:
-                value = float(np.nanmean(own[a]) - np.nanmean(own[b]))
-                found.append(Difference(*names, value, *ranges, None, None, comparisons, str(why)))
-                continue
-            found.append(_difference(names, estimate.value, ranges, estimate, comparisons))
-    return found
+    for code in panel.measured:
+        own, replicates = panel.means[:, panel.items_in(code)], drawn.dimensions[code]
+        for start, partners in _partners(places):
+            apart = replicates[start] - replicates[partners]
+            plain, corrected = both_percentiles(apart, comparisons)
+            for row, b in enumerate(partners):
+                ranges = plain[row], corrected[row]
+                names = panel.subjects[start], panel.subjects[b], code
+                found[start, b, code] = _of_dimension(
+                    names, own[start], own[b], ranges, comparisons
+                )
+    return [found[a, b, code] for a, b in places for code in panel.measured]
+
+
+def _of_dimension(
+    names: tuple[str, str, str],
+    values: Floats,
+    others: Floats,
+    ranges: tuple[Range, Range],
+    comparisons: int,
+) -> Difference:
+    try:
+        estimate = dimension_estimate(values, others)
+    except Undefined as why:
+        value = float(np.nanmean(values) - np.nanmean(others))
+        return Difference(*names, value, *ranges, None, None, comparisons, str(why))
+    return _difference(names, estimate.value, ranges, estimate, comparisons)
+
+
+def _partners(places: Sequence[tuple[int, int]]) -> list[tuple[int, list[int]]]:
+    """Each subject that comes first in a pair, with those it is held against."""
+    return [
+        (start, [b for a, b in places if a == start]) for start in sorted({a for a, _ in places})
+    ]
 
 
 def _difference(
@@ -325,8 +344,7 @@ def _ranges(panel: Panel, drawn: Replicates, whole: bool) -> dict[str, dict[str,
         for subject, own in zip(panel.subjects, percentile(values), strict=True):
             found[subject][code] = own
     if whole:
-        tenths = in_tenths(drawn.composites()).astype(np.int16)
-        for subject, own in zip(panel.subjects, percentile(tenths), strict=True):
+        for subject, own in zip(panel.subjects, percentile(drawn.tenths), strict=True):
             found[subject][COMPOSITE] = _tenth_of(own)
     return found
 
