@@ -21,8 +21,8 @@ from rating.stats.student import ALPHA, Range
 
 REPLICATES: Final = 20_000
 TRIAL_REPLICATES: Final = 2_000
+CHUNK: Final = 2_000  # replicates worked on at once, so that they stay near the processor
 HALF_WORD: Final = np.uint64(32)
-LOW_HALF: Final = np.uint64(2**32 - 1)
 Tenths = NDArray[np.int16]  # composites in whole tenths: quick to sort, and without noise
 NOISE: Final = 1e-9  # a bound nearer to zero than this is zero: sums of doubles leave as much
 
@@ -81,7 +81,9 @@ class Replicates:
         missing = [code for code in ORDER if code not in self.dimensions]
         if missing:
             raise Undefined(f"Not every subject has a rated item in {', '.join(missing)}.")
-        return composites(np.stack([self.dimensions[code] for code in ORDER]))
+        # One subject at a time, so that what is worked on stays near the processor.
+        whole = [self.dimensions[code] for code in ORDER]
+        return np.stack([composites([own[row] for own in whole]) for row in range(len(whole[0]))])
 
     @cached_property
     def tenths(self) -> Tenths:
@@ -105,17 +107,18 @@ def draw_indices(seed: str, replicates: int, sizes: Sequence[int]) -> list[Whole
     Returns
     -------
     list of array, shape (replicates, n)
-        One for each size. A number is floor(h n / 2**32) of half a raw word h, so that no number
-        is likelier than another by more than n / 2**32.
+        One for each size. A number is floor(h n / 2**32) of half a raw word h, the lower half
+        first, so that no number is likelier than another by more than n / 2**32.
     """
     words = generator(seed).bit_generator
     drawn = []
     for size in sizes:
         count = replicates * size
-        raw = words.random_raw((count + 1) // 2)
-        halves = np.concatenate([raw & LOW_HALF, raw >> HALF_WORD])[:count]
-        places = (halves * np.uint64(size)) >> HALF_WORD
-        drawn.append(places.astype(np.int64).reshape(replicates, size))
+        halves = words.random_raw((count + 1) // 2).astype("<u8", copy=False).view("<u4")[:count]
+        places = halves.astype(np.uint64)
+        places *= np.uint64(size)
+        places >>= HALF_WORD
+        drawn.append(places.view(np.int64).reshape(replicates, size))
     return drawn
 
 
@@ -240,18 +243,27 @@ def _enough(replicates: int) -> int:
 
 def _resampled(means: Floats, places: Whole) -> Floats:
     """Means over drawn items, shape (subjects, replicates); NaN where no drawn item is rated."""
-    replicates, size = places.shape[0], means.shape[1]
-    offsets = np.arange(replicates)[:, None] * size
-    times = np.bincount((places + offsets).ravel(), minlength=replicates * size)
-    weights = times.reshape(replicates, size).astype(np.float64)
     known = ~np.isnan(means)
-    sums = np.where(known, means, 0.0) @ weights.T
-    if known.all():
-        return np.asarray(sums / places.shape[1])
-    counts = known.astype(np.float64) @ weights.T
-    drawn = np.full(sums.shape, np.nan)
-    np.divide(sums, counts, out=drawn, where=counts > 0)
+    filled = np.where(known, means, 0.0)
+    drawn = np.empty((len(means), len(places)))
+    for start in range(0, len(places), CHUNK):
+        own = slice(start, start + CHUNK)
+        weights = _times(places[own], means.shape[1])
+        sums = filled @ weights.T
+        if known.all():
+            drawn[:, own] = sums / places.shape[1]
+            continue
+        counts = known.astype(np.float64) @ weights.T
+        drawn[:, own] = np.nan
+        np.divide(sums, counts, out=drawn[:, own], where=counts > 0)
     return drawn
+
+
+def _times(places: Whole, size: int) -> Floats:
+    """How often each item was drawn, shape (replicates, items)."""
+    offsets = np.arange(len(places))[:, None] * size
+    times = np.bincount((places + offsets).ravel(), minlength=len(places) * size)
+    return times.reshape(len(places), size).astype(np.float64)
 
 
 def _plain(count: int, alpha: float) -> tuple[int, int]:
