@@ -15,7 +15,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from rating.stats.agreement import FEWEST_REPLICATES, Floats, Undefined, Whole, generator
+from rating.stats.agreement import (
+    FEWEST_REPLICATES,
+    MOST_UNDEFINED,
+    Floats,
+    Undefined,
+    Whole,
+    generator,
+)
 from rating.stats.scores import ORDER, composites, in_tenths
 from rating.stats.student import ALPHA, Range
 
@@ -131,13 +138,30 @@ def resample(panel: Panel, indices: Sequence[Whole]) -> Replicates:
         The item means.
     indices : sequence of array, shape (replicates, n)
         For each measured dimension the items drawn, by their place within it.
+
+    Returns
+    -------
+    Replicates
+        Without the draws that hold no rated item of some subject in a dimension.
+
+    Raises
+    ------
+    Undefined
+        If that is more than 5% of the draws.
     """
-    return Replicates(
-        {
-            code: _resampled(panel.means[:, panel.items_in(code)], places)
-            for code, places in zip(panel.measured, indices, strict=True)
-        }
-    )
+    drawn = {
+        code: _resampled(panel.means[:, panel.items_in(code)], places)
+        for code, places in zip(panel.measured, indices, strict=True)
+    }
+    if not np.isnan(panel.means).any():
+        return Replicates(drawn)
+    empty = np.array([np.isnan(own).any(axis=0) for own in drawn.values()]).any(axis=0)
+    if empty.mean() > MOST_UNDEFINED:
+        raise Undefined(
+            f"{empty.mean():.0%} of the draws hold no rated item of some subject in a dimension, "
+            f"which is more than {MOST_UNDEFINED:.0%}."
+        )
+    return Replicates({code: own[:, ~empty] for code, own in drawn.items()})
 
 
 def draw_items(panel: Panel, *, seed: str, replicates: int = REPLICATES) -> Replicates:
@@ -278,10 +302,6 @@ def _shared(count: int, alpha: float) -> tuple[int, int]:
 
 def _at(values: Floats | Tenths, places: list[tuple[int, int]]) -> list[list[Range]]:
     """The sorted values at each two places, for each row."""
-    if values.dtype.kind == "f" and np.isnan(values).any():
-        raise Undefined(
-            "Some draws hold no rated item of a subject, so that there is no value to draw from."
-        )
     wanted = sorted({place for pair in places for place in pair})
     # A whole sort is quicker than ``np.partition`` at several places: it uses wide registers.
     ends = np.sort(values, axis=1)[:, wanted].astype(np.float64)

@@ -226,6 +226,39 @@ def test_the_draws_come_from_raw_words_and_never_change():
 GOLDEN = [[0, 2, 0, 0, 3], [3, 0, 3, 4, 4]]
 
 
+@pytest.mark.parametrize("missing", [False, True])
+def test_a_draw_is_the_mean_of_the_items_drawn_those_without_a_rating_left_out(missing):
+    means = np.random.default_rng(5).uniform(1, 5, (2, 32))
+    if missing:
+        means[1, [0, 9, 30]] = np.nan
+    panel = panel_of(*means)
+    # Each draw holds the last item, so that none is left out.
+    indices = [
+        np.append(own, np.full((2_500, 1), 3), axis=1) for own in draw_indices("1", 2_500, [3] * 8)
+    ]
+
+    found = resample(panel, indices)
+
+    for code, places in zip(ORDER, indices, strict=True):
+        own = means[:, panel.items_in(code)]
+        for replicate in (0, 1, 1_999, 2_000, 2_499):
+            drawn = own[:, places[replicate]]
+            wanted = [np.nanmean(row) for row in drawn]
+            assert found.dimensions[code][:, replicate] == pytest.approx(wanted)
+
+
+def test_draws_that_hold_no_rated_item_of_a_subject_are_left_out_while_they_are_few():
+    means = np.tile([2.0, 3, 4, 3], (2, 8))
+    means[1, 1] = np.nan
+
+    found = separate(panel_of(*means), seed="1", replicates=2_000)
+
+    assert 0.9 * 2_000 < found.replicates < 2_000  # 1/256 of the draws, in one dimension
+    means[1, 2:4] = np.nan
+    with pytest.raises(Undefined, match="no rated item of some subject"):
+        separate(panel_of(*means), seed="1", replicates=200)
+
+
 def test_equal_seeds_give_equal_ranges_and_others_give_others():
     panel = pilot.panel()
 
