@@ -296,6 +296,24 @@ def test_an_item_only_one_of_two_was_rated_on_counts_for_that_one():
     assert both.freedom == 2
 
 
+def test_the_premium_widens_a_range_where_dimensions_cross_four_and_nowhere_else():
+    """Far below 4 the composite is 25 times the mean; at 4 it jumps, which no formula shows."""
+    chance = np.random.default_rng(3).normal(0, 0.3, (2, 80))
+
+    def widths(level):
+        panel = panel_of(*(level + chance), sizes=(10,) * 8)
+        pair = separate(panel, seed="1", replicates=4_000).pairs[0]
+        parts = [
+            dimension_estimate(*panel.means[:, panel.items_in(code)]).variance for code in ORDER
+        ]
+        return (pair.studentised.high - pair.studentised.low), 25 / 8 * math.sqrt(sum(parts))
+
+    plain, linear = widths(2.5)
+    assert plain == pytest.approx(2 * 1.99 * linear, rel=0.01)  # Student's t of 70 or so
+    crossing, linear = widths(4.0)
+    assert crossing > 1.1 * 2 * 1.99 * linear
+
+
 def test_a_chain_of_subjects_not_told_apart_is_one_group_without_an_order():
     """D is like E and E like F, yet D and F differ: the case at which an exporter elsewhere stops."""
     (group,) = grouped("FED", [("D", "E"), ("E", "F")])
