@@ -9,8 +9,9 @@ from django.views.decorators.http import require_POST, require_safe
 from runs.access import maintainer_required
 from runs.models import Status, Wave
 from runs.progress import progress_of
+from runs.refusals import WaveRefused
 from runs.stages import stages_of
-from runs.waves import WaveRefused, start_wave
+from runs.waves import start_wave
 
 
 @require_safe
