@@ -109,6 +109,23 @@ class Estimate:
         return self.cards_timed >= CARDS_TO_MEASURE
 
     @property
+    def rows(self) -> list[tuple[Place, str, str]]:
+        """Each place with its half width and its power in words."""
+        return [
+            (
+                place,
+                "none: too few" if place.half_width is None else f"± {place.half_width:.2f}",
+                "" if place.power is None else percent(place.power),
+            )
+            for place in self.places
+        ]
+
+    @property
+    def power_rows(self) -> list[tuple[int, list[str]]]:
+        """The power table in words."""
+        return [(pairs, [percent(power) for power in row]) for pairs, row in self.power]
+
+    @property
     def power(self) -> tuple[tuple[int, tuple[float, ...]], ...]:
         """The power table of a bank of pairs; of any other, nothing."""
         return power_table(self.margin) if self.of_pairs else ()
@@ -185,6 +202,13 @@ def estimate(
         of_pairs=of_pairs,
         margin=margin,
     )
+
+
+def percent(probability: float) -> str:
+    """A probability in words that never claim certainty."""
+    if probability > 0.995:
+        return "over 99%"
+    return "under 1%" if probability < 0.005 else f"{100 * probability:.0f}%"
 
 
 # What the database knows

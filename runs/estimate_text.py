@@ -11,13 +11,6 @@ def money(amount: float, currency: str) -> str:
     return f"{amount:,.2f} {currency}".strip()
 
 
-def percent(probability: float) -> str:
-    """A probability in words that never claim certainty."""
-    if probability > 0.995:
-        return "over 99%"
-    return "under 1%" if probability < 0.005 else f"{100 * probability:.0f}%"
-
-
 def assumptions(spread: Spread, *, of_pairs: bool) -> str:
     """How ratings are taken to vary, in a sentence."""
     between = (
@@ -31,37 +24,54 @@ def assumptions(spread: Spread, *, of_pairs: bool) -> str:
     )
 
 
+def facts(told: Estimate) -> list[tuple[str, str]]:
+    """What a plan takes, as names and values."""
+    rows = [
+        (
+            "Calls",
+            f"{told.items} items × {told.trials} trials × {len(told.runs)} runs = {told.calls:,}",
+        ),
+        (
+            "Tokens",
+            f"about {told.tokens_in:,} sent and {told.tokens_out:,} received: a token for "
+            f"{LETTERS_A_TOKEN} Latin letters or one of another script, and "
+            f"{told.reply_tokens:,} for a reply",
+        ),
+    ]
+    if told.cost is None:
+        rows.append(("Cost", f"cannot be told: there is no price of {', '.join(told.unpriced)}"))
+    else:
+        rows.append(("Cost", f"about {money(told.cost, told.currency)}, without retries"))
+    if told.ceiling is not None:
+        over = " The estimate is over it." if told.over_ceiling else ""
+        rows.append(
+            (
+                "Ceiling",
+                f"{money(told.ceiling, told.currency)}; the wave is paused when it is spent.{over}",
+            )
+        )
+    rows.append(
+        (
+            "Raters",
+            f"{told.ratings:,} ratings, {RATINGS} of each response: {told.hours:,.0f} hours "
+            f"at {told.minutes_a_card:.1f} minutes a card, {timed(told)}",
+        )
+    )
+    return rows
+
+
 def as_lines(told: Estimate) -> Iterator[str]:
     """What a plan takes and what it buys."""
-    yield (
-        f"{told.items} items × {told.trials} trials × {len(told.runs)} runs = {told.calls:,} calls."
-    )
-    yield (
-        f"About {told.tokens_in:,} tokens sent and {told.tokens_out:,} received: a token for "
-        f"{LETTERS_A_TOKEN} Latin letters or one of another script, "
-        f"and {told.reply_tokens:,} for a reply."
-    )
+    for name, value in facts(told):
+        yield f"{name}: {value}"
     for run in told.runs:
         cost = "no price given" if run.cost is None else money(run.cost, told.currency)
         yield f"  {run.snapshot}/{run.condition}: {run.calls:,} calls, {cost}"
-    if told.cost is None:
-        yield f"What it costs cannot be told: there is no price of {', '.join(told.unpriced)}."
-    else:
-        yield f"Cost: about {money(told.cost, told.currency)}, without retries."
-    if told.ceiling is not None:
-        yield f"Ceiling: {money(told.ceiling, told.currency)}; the wave is paused when it is reached."
-    if told.over_ceiling:
-        yield "The estimate is over the ceiling: the wave would be paused before its end."
-    yield (
-        f"Raters: {told.ratings:,} ratings, {RATINGS} of each response, {told.hours:,.0f} hours "
-        f"at {told.minutes_a_card:.1f} minutes a card, {timed(told)}."
-    )
     yield ""
     what = "parity gap" if told.of_pairs else "mean"
     yield f"Expected 95% interval of one run's {what}, as half its width in levels:"
-    for place in told.places:
-        width = "none: too few" if place.half_width is None else f"±{place.half_width:.2f}"
-        shown = f"; parity is shown in {percent(place.power)}" if place.power is not None else ""
+    for place, width, power in told.rows:
+        shown = f"; parity is shown in {power}" if power else ""
         yield f"  {place.name}: {width} ({place.n} {'pairs' if told.of_pairs else 'items'}){shown}"
     yield assumptions(told.spread, of_pairs=told.of_pairs)
     if told.of_pairs:
@@ -79,5 +89,5 @@ def timed(told: Estimate) -> str:
 def power_lines(told: Estimate) -> Iterator[str]:
     yield f"How often a chamber shows parity, margin {told.margin:g} level, where its true gap is 0:"
     yield "  pairs" + "".join(f"{trials:>10} trials" for trials in TRIALS)
-    for pairs, row in told.power:
-        yield f"  {pairs:>5}" + "".join(f"{percent(power):>17}" for power in row)
+    for pairs, row in told.power_rows:
+        yield f"  {pairs:>5}" + "".join(f"{power:>17}" for power in row)

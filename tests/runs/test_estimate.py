@@ -123,11 +123,11 @@ def test_the_command_tells_it_of_a_file_without_storing_anything(file, capsys):
     call_command("run", "estimate", str(file))
 
     said = capsys.readouterr().out
-    assert "9 items × 3 trials × 2 runs = 54 calls" in said
+    assert "Calls: 9 items × 3 trials × 2 runs = 54" in said
     assert "kind-2026-01-01/warm: 27 calls, 0." in said
     assert "Ceiling: 20.00 EUR" in said
-    assert "108 ratings, 2 of each response, 5 hours at 3.0 minutes a card, assumed" in said
-    assert "AWR: ±0.68 (9 items)" in said
+    assert "108 ratings, 2 of each response: 5 hours at 3.0 minutes a card, assumed" in said
+    assert "AWR: ± 0.68 (9 items)" in said
     assert "standard deviations in levels: 0.8 between the items" in said
     assert not Wave.objects.exists()
 
@@ -135,7 +135,7 @@ def test_the_command_tells_it_of_a_file_without_storing_anything(file, capsys):
 def test_the_command_tells_it_of_a_draft(file, capsys):
     call_command("run", "plan", str(file))
     call_command("run", "estimate", "demo")
-    assert "54 calls" in capsys.readouterr().out
+    assert "2 runs = 54" in capsys.readouterr().out
 
 
 @pytest.mark.django_db
