@@ -203,16 +203,17 @@ def lacking(
     """What a wave of this kind must declare before its plan is locked, and does not."""
     if kind == "local":
         return ()
+    wave = "An official wave" if kind == "official" else f"A {kind} wave"
     missing = []
     if not preregistration.strip():
-        missing.append(f"A {kind} wave needs a pre-registration: write it before it is locked.")
+        missing.append(f"{wave} needs a pre-registration: write it before it is locked.")
     if not declared.exclusion_rule.strip():
-        missing.append(f"A {kind} wave needs an exclusion rule (declared: exclusion_rule).")
+        missing.append(f"{wave} needs an exclusion rule (declared: exclusion_rule).")
     if declared.agreement_floor is None:
-        missing.append(f"A {kind} wave needs an agreement floor (declared: agreement_floor).")
+        missing.append(f"{wave} needs an agreement floor (declared: agreement_floor).")
     if len(set(runs)) > 1 and not declared.comparisons:
         missing.append(
-            f"A {kind} wave of {len(set(runs))} runs needs its comparisons (declared: comparisons)."
+            f"{wave} of {len(set(runs))} runs needs its comparisons (declared: comparisons)."
         )
     return tuple(missing)
 

@@ -226,13 +226,17 @@ class SubjectsForm:
             key = f"{add}-TOTAL_FORMS"
             data[key] = str(min(_whole(data.get(key)) + 1, MOST_SUBJECTS))
         subjects, conditions = initial_of(plan)
-        self.subjects = SubjectFormSet(data, initial=subjects, prefix="subjects")
+        # Else a form that is sent as it was shown would be taken for one left empty.
+        all_read = {"empty_permitted": False}
+        self.subjects = SubjectFormSet(
+            data, initial=subjects, prefix="subjects", form_kwargs=all_read
+        )
         number = len(subjects) if data is None else _whole(data.get("subjects-TOTAL_FORMS"))
         self.conditions = ConditionFormSet(
             data,
             initial=conditions,
             prefix="conditions",
-            form_kwargs={"subjects": min(number, MOST_SUBJECTS)},
+            form_kwargs={**all_read, "subjects": min(number, MOST_SUBJECTS)},
         )
 
     @property
