@@ -240,7 +240,7 @@ class SubjectsForm:
         )
 
     @property
-    def lists(self) -> tuple[list[forms.Form], list[forms.Form]]:
+    def lists(self) -> tuple[list[SubjectForm], list[ConditionForm]]:
         return self.subjects.forms, self.conditions.forms
 
     @property
@@ -485,10 +485,8 @@ class ActForm(forms.Form):
 
     def __init__(self, data: Any = None, *, runs: Sequence[tuple[int, str]]) -> None:
         super().__init__(data, auto_id="act_%s")
-        self.fields["run"].choices = [
-            ("", "The whole wave"),
-            *((str(pk), name) for pk, name in runs),
-        ]  # type: ignore[attr-defined]
+        names = [(str(pk), name) for pk, name in runs]
+        self.fields["run"].choices = [("", "The whole wave"), *names]  # type: ignore[attr-defined]
 
 
 class DeviationForm(forms.Form):
