@@ -5,7 +5,7 @@ The first part is plain; the second asks the database for the bank and for how l
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum
+from math import fsum, prod
 from typing import Any, Final
 
 from django.db.models import Count, Q
@@ -107,6 +107,12 @@ class Estimate:
     @property
     def measured(self) -> bool:
         return self.cards_timed >= CARDS_TO_MEASURE
+
+    @property
+    def power_of_all(self) -> float | None:
+        """The probability that all chambers show parity at once, taken as independent."""
+        powers = [place.power for place in self.places if place.power is not None]
+        return prod(powers) if powers else None
 
     @property
     def rows(self) -> list[tuple[Place, str, str]]:

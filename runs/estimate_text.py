@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from runs.estimate import CARDS_TO_MEASURE, Estimate
+from runs.estimate import CARDS_TO_MEASURE, Estimate, percent
 from runs.power import RATINGS, TRIALS, Spread
 from runs.tokens import LETTERS_A_TOKEN
 
@@ -57,6 +57,14 @@ def facts(told: Estimate) -> list[tuple[str, str]]:
             f"at {told.minutes_a_card:.1f} minutes a card, {timed(told)}",
         )
     )
+    if told.power_of_all is not None and len(told.places) > 1:
+        rows.append(
+            (
+                "Parity overall",
+                f"shown in {percent(told.power_of_all)} where no chamber has a gap: all "
+                f"{len(told.places)} must show it at once, taken as independent",
+            )
+        )
     return rows
 
 

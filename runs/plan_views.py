@@ -46,50 +46,50 @@ def new(request: HttpRequest) -> HttpResponse:
 
 @DO_TWICE
 @maintainer_required
-def basics(request: HttpRequest, code: str) -> HttpResponse:
-    wave = _draft(code)
-    form = BasicsForm(_data(request), plan=wave.plan, locked_code=True)
-    if request.method == "POST" and form.is_valid() and _save(form, {**wave.plan, **form.table}):
-        return _saved(request, wave)
-    return _page(request, "runs/basics.html", form, wave=wave)
+def basics(request: HttpRequest, wave: str) -> HttpResponse:
+    found = _draft(wave)
+    form = BasicsForm(_data(request), plan=found.plan, locked_code=True)
+    if request.method == "POST" and form.is_valid() and _save(form, {**found.plan, **form.table}):
+        return _saved(request, found)
+    return _page(request, "runs/basics.html", form, wave=found)
 
 
 @DO_TWICE
 @maintainer_required
-def subjects(request: HttpRequest, code: str) -> HttpResponse:
+def subjects(request: HttpRequest, wave: str) -> HttpResponse:
     """Who is asked, and under which conditions. *Add* gives a longer form and saves nothing."""
-    wave = _draft(code)
+    found = _draft(wave)
     add = request.POST.get("add", "")
-    form = SubjectsForm(_data(request), plan=wave.plan, add=add)
+    form = SubjectsForm(_data(request), plan=found.plan, add=add)
     if request.method == "POST" and not add and form.is_valid():
-        plan = {**wave.plan, "subjects": form.table}
+        plan = {**found.plan, "subjects": form.table}
         if _save(form, _without_strangers(plan)):
-            return _saved(request, wave)
-    return _page(request, "runs/subjects.html", form, wave=wave)
+            return _saved(request, found)
+    return _page(request, "runs/subjects.html", form, wave=found)
 
 
 @DO_TWICE
 @maintainer_required
-def preregistration(request: HttpRequest, code: str) -> HttpResponse:
-    wave = _draft(code)
-    form = PreregistrationForm(_data(request), plan=wave.plan)
-    if request.method == "POST" and form.is_valid() and _save(form, {**wave.plan, **form.table}):
-        return _saved(request, wave)
-    return _page(request, "runs/preregistration.html", form, wave=wave)
+def preregistration(request: HttpRequest, wave: str) -> HttpResponse:
+    found = _draft(wave)
+    form = PreregistrationForm(_data(request), plan=found.plan)
+    if request.method == "POST" and form.is_valid() and _save(form, {**found.plan, **form.table}):
+        return _saved(request, found)
+    return _page(request, "runs/preregistration.html", form, wave=found)
 
 
 @DO_TWICE
 @maintainer_required
-def cost(request: HttpRequest, code: str) -> HttpResponse:
-    wave = _draft(code)
-    form = CostForm(_data(request), plan=wave.plan)
+def cost(request: HttpRequest, wave: str) -> HttpResponse:
+    found = _draft(wave)
+    form = CostForm(_data(request), plan=found.plan)
     if (
         request.method == "POST"
         and form.is_valid()
-        and _save(form, {**wave.plan, "cost": form.table})
+        and _save(form, {**found.plan, "cost": form.table})
     ):
-        return _saved(request, wave)
-    return _page(request, "runs/cost.html", form, wave=wave)
+        return _saved(request, found)
+    return _page(request, "runs/cost.html", form, wave=found)
 
 
 @require_POST
@@ -111,26 +111,26 @@ def load(request: HttpRequest) -> HttpResponse:
 
 @DO_TWICE
 @maintainer_required
-def lock(request: HttpRequest, code: str) -> HttpResponse:
+def lock(request: HttpRequest, wave: str) -> HttpResponse:
     """Show what the plan takes and what it could show, and close it."""
-    wave = _draft(code)
+    found = _draft(wave)
     form = LockForm(_data(request))
     if request.method == "POST" and form.is_valid():
         try:
-            lock_wave(wave, by=request.user.pk)
+            lock_wave(found, by=request.user.pk)
         except WaveRefused as why:
             for fault in why.faults:
                 form.add_error(None, fault)
         else:
             messages.success(request, LOCKED)
-            return redirect("runs:wave", code=code)
+            return redirect("runs:wave", code=wave)
     return _page(
         request,
         "runs/lock.html",
         form,
-        wave=wave,
-        missing=kept_from_locking(wave),
-        **shown(estimate_of(wave.plan, wave.bank)),
+        wave=found,
+        missing=kept_from_locking(found),
+        **shown(estimate_of(found.plan, found.bank)),
     )
 
 

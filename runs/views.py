@@ -60,9 +60,9 @@ def start(request: HttpRequest, code: str) -> HttpResponse:
 
 @require_POST
 @maintainer_required
-def act(request: HttpRequest, code: str) -> HttpResponse:
+def act(request: HttpRequest, wave: str) -> HttpResponse:
     """Pause, resume or cancel a run or the whole wave, for a reason."""
-    found = _wave(code)
+    found = _wave(wave)
     form = ActForm(request.POST, runs=_runs(found))
     what = request.POST.get("do")
     if what not in ACTS:
@@ -79,15 +79,15 @@ def act(request: HttpRequest, code: str) -> HttpResponse:
         else:
             said = done.format(len(runs)) if runs else "Nothing changed: no run is in such a state."
             messages.success(request, said)
-            return redirect("runs:wave", code=code)
+            return redirect("runs:wave", code=wave)
     return _show(request, found, act_form=form)
 
 
 @require_POST
 @maintainer_required
-def deviation(request: HttpRequest, code: str) -> HttpResponse:
+def deviation(request: HttpRequest, wave: str) -> HttpResponse:
     """Append what is done otherwise than registered."""
-    found = _wave(code)
+    found = _wave(wave)
     form = DeviationForm(request.POST)
     if form.is_valid():
         try:
@@ -96,15 +96,15 @@ def deviation(request: HttpRequest, code: str) -> HttpResponse:
             form.add_error("text", str(why))
         else:
             messages.success(request, f"{one} is appended.")
-            return redirect("runs:wave", code=code)
+            return redirect("runs:wave", code=wave)
     return _show(request, found, deviation_form=form)
 
 
 @require_POST
 @maintainer_required
-def ceiling(request: HttpRequest, code: str) -> HttpResponse:
+def ceiling(request: HttpRequest, wave: str) -> HttpResponse:
     """Move what the wave may cost, for a reason."""
-    found = _wave(code)
+    found = _wave(wave)
     form = CeilingForm(request.POST)
     if form.is_valid():
         said = form.cleaned_data
@@ -114,7 +114,7 @@ def ceiling(request: HttpRequest, code: str) -> HttpResponse:
             form.add_error("amount", str(why))
         else:
             messages.success(request, "The ceiling is moved.")
-            return redirect("runs:wave", code=code)
+            return redirect("runs:wave", code=wave)
     return _show(request, found, ceiling_form=form)
 
 

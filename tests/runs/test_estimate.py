@@ -7,6 +7,7 @@ from django.core.management.base import CommandError
 from rating.models import Rating
 from runs.declared import Costs, Price
 from runs.estimate import estimate, estimate_of
+from runs.estimate_text import facts
 from runs.models import Wave
 from runs.tokens import count_tokens, tokens_sent
 from tests.factories import bank_data, make_bank, make_rater, make_wave, pair_bank_data, rated
@@ -92,6 +93,13 @@ def test_a_bank_of_pairs_is_estimated_by_chamber_with_its_power():
     assert (chamber.name, chamber.n) == ("1 Moral Status", 10)
     assert chamber.power == pytest.approx(0.87, abs=0.005)
     assert dict(told.power)[10][2] == chamber.power
+
+
+def test_parity_overall_needs_every_chamber_at_once():
+    told = of(places={"1": 10, "2": 10}, of_pairs=True, trials=5)
+
+    assert told.power_of_all == pytest.approx(0.87**2, abs=0.01)
+    assert dict(facts(told))["Parity overall"].startswith("shown in 76% where no chamber has a gap")
 
 
 @pytest.mark.django_db
