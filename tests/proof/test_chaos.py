@@ -39,7 +39,7 @@ HEAD = """
 code = "chaos"
 title = "Chaos"
 kind = "local"
-bank = "Model Index {version}"
+bank = "{bank}"
 seed = "20261130"
 trials = 3
 preregistration = ""
@@ -161,7 +161,7 @@ class Place:
             cwd=settings.BASE_DIR,
             env=self.environment,
             check=True,
-            capture_output=True,
+            stdout=subprocess.PIPE,
             text=True,
         ).stdout
 
@@ -212,14 +212,22 @@ def stub() -> Iterator[Callable[..., Stub]]:
 
 
 def test_a_wave_survives_the_loss_of_workers_broker_and_database(place, stub):
-    service = stub(delay=0.4, jitter=0.2, r429=0.05, r500=0.02, rtimeout=0.01, hang=5, rempty=0.03, rfilter=0.02)
+    service = stub(
+        delay=0.4,
+        jitter=0.2,
+        r429=0.05,
+        r500=0.02,
+        rtimeout=0.01,
+        hang=5,
+        rempty=0.03,
+        rfilter=0.02,
+    )
     bank = settings.BASE_DIR / "fixtures" / "model_index.json"
-    version = json.loads(bank.read_text())["meta"]["bankVersion"]
     plan = place.folder / "plan.toml"
     subjects = [SUBJECT.format(number=n, base_url=service.base_url) for n in range(SUBJECTS)]
-    plan.write_text(HEAD.format(version=version) + "".join(subjects))
     place.manage("migrate", "--verbosity=0")
-    place.manage("bank", "import", str(bank))
+    name, _ = place.manage("bank", "import", str(bank)).split(" is loaded")
+    plan.write_text(HEAD.format(bank=name) + "".join(subjects))
     place.manage("run", "plan", str(plan), "--lock")
     for _ in range(2):
         place.start_worker()
