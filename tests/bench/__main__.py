@@ -3,6 +3,7 @@
     python -m tests.bench [statistics] [raters] [sizes]
         [--responses N] [--raters N ...] [--seconds S] [--sizes N ...]
 
+``statistics``: coefficients beside other packages, which are installed for that alone;
 ``raters``: many at once, beside a bare-Django queue; ``sizes``: one rater, from a thousand
 responses to a million. Works in a database of its own that is made and dropped: `DATABASE_URL`
 says on what.
