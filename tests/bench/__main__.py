@@ -4,6 +4,7 @@
         [--responses N] [--raters N ...] [--seconds S] [--sizes N ...] [--studies N]
 
 ``rates`` is asked for by name alone: it writes docs/statistics/error-rates.md.
+``statistics``: coefficients beside other packages, which are installed for that alone;
 ``raters``: many at once, beside a bare-Django queue; ``sizes``: one rater, from a thousand
 responses to a million. Works in a database of its own that is made and dropped: `DATABASE_URL`
 says on what.
