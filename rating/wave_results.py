@@ -82,7 +82,12 @@ def wave_scores(wave: Wave) -> WaveScores:
             tuple(place.dimension for place in places),
             table.means[kept],
         )
-        separation = separate(panel, seed=f"{wave.seed}|items")
+        separation = separate(
+            panel,
+            seed=f"{wave.seed}|items",
+            pairs=_compared(wave, names, panel.subjects),
+            correction=wave.declared.correction,
+        )
     return WaveScores(tuple(scores), separation, statements(scores, separation), half_rated)
 
 
@@ -116,6 +121,7 @@ def wave_parity(wave: Wave) -> dict[str, Parity]:
             lowest=min(wave.bank.levels),
             step=1 / (RATINGS * wave.trials),
             seed=f"{wave.seed}|{name}",
+            margin=wave.declared.margin,
         )
         for name, own in sorted(replies.items())
     }
@@ -130,6 +136,18 @@ def _names(wave: Wave) -> dict[int, str]:
     return {
         pk: f"{subject} ({condition})" if several else subject for pk, subject, condition in rows
     }
+
+
+def _compared(
+    wave: Wave, names: dict[int, str], kept: tuple[str, ...]
+) -> list[tuple[str, str]] | None:
+    """The declared comparisons of the runs that have a composite; None, for all, if none is."""
+    if not wave.declared.comparisons:
+        return None
+    rows = Run.objects.filter(wave=wave).values_list("pk", "subject__snapshot", "condition")
+    declared_as = {f"{snapshot}/{condition}": names[pk] for pk, snapshot, condition in rows}
+    pairs = [(declared_as[each.a], declared_as[each.b]) for each in wave.declared.comparisons]
+    return [pair for pair in pairs if set(pair) <= set(kept)]
 
 
 def _rated(wave: Wave, names: dict[int, str]) -> tuple[list[_Rated], int]:

@@ -346,6 +346,21 @@ def test_a_pair_that_was_not_compared_was_not_told_apart():
     assert some.dimension_pairs[0].comparisons == 16
 
 
+def test_the_declared_correction_is_the_one_that_is_made():
+    panel = pilot.panel()
+
+    def corrected(correction):
+        found = separate(panel, seed="1", replicates=400, correction=correction)
+        return [(pair.comparisons, pair.corrected) for pair in found.dimension_pairs]
+
+    assert [count for count, _ in corrected("bonferroni")] == [8] * 8
+    assert corrected("holm") == corrected("bonferroni")
+    plain = separate(panel, seed="1", replicates=400, correction="none").dimension_pairs
+    assert [pair.corrected for pair in plain] == [pair.studentised for pair in plain]
+    with pytest.raises(ValueError, match="no correction 'tukey': bonferroni, holm, none"):
+        separate(panel, seed="1", correction="tukey")
+
+
 def test_where_all_are_alike_they_are_one_group_and_no_range_has_no_width():
     level = np.tile([2.0, 3, 4, 3], 8)
 

@@ -60,6 +60,23 @@ def test_the_scores_are_those_of_the_ratings(wave):
     assert found.half_rated == 0
 
 
+def test_what_was_declared_is_compared_and_nothing_else(wave):
+    comparison = {"kind": "build", "a": f"{HIGH}/default", "b": f"{LOW}/default"}
+    declared = {"comparisons": [comparison], "correction": "none"}
+
+    found = wave_scores(unblinded_as(wave, {"declared": declared}))
+
+    (pair,) = found.separation.pairs
+    assert {pair.a, pair.b} == {score.subject for score in found.scores}
+    assert found.separation.dimension_pairs[0].comparisons == 1
+
+
+def unblinded_as(wave, plan):
+    """Unblinded, with a plan that the row itself no longer takes."""
+    unblinded(wave).plan = plan
+    return wave
+
+
 def test_a_half_rated_response_is_left_out_and_counted():
     wave = make_wave(make_bank(bank_data(24)))
     rate_all(make_rater(), lambda response: 3)
