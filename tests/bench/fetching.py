@@ -124,7 +124,7 @@ def _inspect(service: Stub, in_flight: int) -> tuple[float, float] | str:
                 check=True,
                 capture_output=True,
                 text=True,
-                timeout=300,
+                timeout=900,
                 env={**os.environ, "OPENAI_API_KEY": "none needed"},
             )
     except subprocess.CalledProcessError as why:
