@@ -25,16 +25,20 @@ INSPECT_RUN = """
 import json, sys, time
 from inspect_ai import Task, eval
 from inspect_ai.dataset import Sample
+from inspect_ai.model import GenerateConfig, get_model
 from inspect_ai.solver import generate
 
 base_url, calls, in_flight, logs = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 task = Task(dataset=[Sample(input=f"Question {n}") for n in range(calls)], solver=generate())
 began, used = time.monotonic(), time.process_time()
 (log,) = eval(
-    task, model="openai/stub", model_base_url=base_url, max_connections=in_flight,
+    task, model=get_model(
+        "openai/stub", base_url=base_url, responses_api=False,
+        config=GenerateConfig(max_connections=in_flight),
+    ),
     max_samples=in_flight, display="none", log_dir=logs,
 )
-assert log.status == "success", log.status
+assert log.status == "success", log.error and log.error.message
 print(json.dumps([time.monotonic() - began, time.process_time() - used]))
 """
 
