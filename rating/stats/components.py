@@ -15,7 +15,7 @@ estimates of variance components.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Final
 
@@ -25,7 +25,9 @@ from rating.stats.agreement import COVERAGE, Floats, Undefined, Whole
 
 SOURCES: Final = ("item", "response", "rater", "rest")
 Z: Final = 1.959963984540054
-STEP: Final = 1e-3  # of finite differences, as a share of the variance of all ratings
+STEP: Final = 1e-2  # of finite differences, as a share of what a variance is known to
+MOST_CONDITION: Final = 1e8  # of the information; beyond, two variances cannot be told apart
+LEAST_LEFT: Final = 1e-4  # of the variance of all ratings; less is nothing left over
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ def variance_components(
     Returns
     -------
     Components
-        Intervals are Satterthwaite's, from the observed information. A variance at or near 0 has
+        Intervals are Satterthwaite's, from the expected information. A variance at or near 0 has
         an interval that begins at 0.
 
     Raises
@@ -136,12 +138,9 @@ def variance_components(
     likelihood = _Likelihood(group, item, response, rater, level)
     found = likelihood.maximum()
     information = likelihood.information(found)
-    try:
-        covariance = np.linalg.inv(information)
-    except np.linalg.LinAlgError:
-        covariance = np.full((4, 4), -1.0)
-    if not (np.isfinite(covariance).all() and (np.diag(covariance) > 0).all()):
+    if np.linalg.cond(information * np.outer(found + found[3], found + found[3])) > MOST_CONDITION:
         raise Undefined("The ratings leave it open how the variances share what differs.")
+    covariance: Floats = np.asarray(np.linalg.inv(information), dtype=np.float64)
     parts = tuple(
         Component(source, variance, *limits(variance, sqrt(error)))
         for source, variance, error in zip(
@@ -201,21 +200,22 @@ def decide(components: Components, plan: Plan) -> Precision:
 
 
 def what_more_buys(components: Components, plan: Plan) -> Iterator[tuple[str, Precision]]:
-    """Yield the plan as it stands, then with one more of each thing, in words."""
-    items, trials, ratings, raters = plan.items, plan.trials, plan.ratings, plan.raters
-    changes = (
-        ("As it is", plan),
-        ("One more rater for each response", Plan(items, trials, ratings + 1, raters)),
-        ("One more rater to share the work", Plan(items, trials, ratings, raters + 1)),
-        ("One more trial of each item", Plan(items, trials + 1, ratings, raters)),
-        ("One more item", Plan(items + 1, trials, ratings, raters)),
-    ) if ratings < raters else (
-        ("As it is", plan),
-        ("One more rater, for each response too", Plan(items, trials, ratings + 1, raters + 1)),
-        ("One more trial of each item", Plan(items, trials + 1, ratings, raters)),
-        ("One more item", Plan(items + 1, trials, ratings, raters)),
-    )
-    for words, changed in changes:
+    """Yield the plan as it stands, then with one more of each thing, in words.
+
+    Where all raters rate every response already, one more for each is one more to share the work.
+    """
+    changes = [("One more rater to share the work", replace(plan, raters=plan.raters + 1))]
+    if plan.ratings < plan.raters:
+        each = ("One more rater for each response", replace(plan, ratings=plan.ratings + 1))
+    else:
+        both = replace(plan, ratings=plan.ratings + 1, raters=plan.raters + 1)
+        each = ("One more rater, for each response too", both)
+    changes += [
+        each,
+        ("One more trial of each item", replace(plan, trials=plan.trials + 1)),
+        ("One more item", replace(plan, items=plan.items + 1)),
+    ]
+    for words, changed in [("As it is", plan), *changes]:
         yield words, decide(components, changed)
 
 
@@ -255,26 +255,30 @@ class _Likelihood:
         self.in_item = self.in_item[order]
         self.starts = np.flatnonzero(np.diff(self.in_item, prepend=-1))
         self.n = n
+        self.most = np.array(
+            [np.bincount(one).max() for one in (item_of, of, by_rater)], dtype=np.float64
+        )
 
     def minus_twice(self, variances: Floats) -> float:
         """Minus twice the restricted log likelihood; infinite where it is not defined."""
+        return sum(self._halves(variances))
+
+    def _halves(self, variances: Floats) -> tuple[float, float]:
+        """Its two summands: what the design alone gives, and what the levels leave over."""
         item, response, rater, rest = variances.tolist()
         whole = rest + self.sizes * response  # of the sum of a response, by its size
         if rest <= 0 or (whole <= 0).any():
-            return np.inf
+            return np.inf, 0.0
         weight = np.add.reduceat(self.sizes / whole, self.starts)
         nested = 1 + item * weight
         if (nested <= 0).any():
-            return np.inf
+            return np.inf, 0.0
         totals = np.add.reduceat(self.sums / whole[:, None], self.starts, axis=0)
         inside = (
-            (self.products - (self.sums * (response / whole)[:, None]).T @ self.sums) / rest
-            - (totals * (item / nested)[:, None]).T @ totals
-        )
+            self.products - (self.sums * (response / whole)[:, None]).T @ self.sums
+        ) / rest - (totals * (item / nested)[:, None]).T @ totals
         log_determinant = (
-            (self.n - self.n_responses) * np.log(rest)
-            + np.log(whole).sum()
-            + np.log(nested).sum()
+            (self.n - self.n_responses) * np.log(rest) + np.log(whole).sum() + np.log(nested).sum()
         )
         split = 1 + self.n_groups
         fixed, crossed = inside[:split, :split], inside[split:, split:]
@@ -282,15 +286,15 @@ class _Likelihood:
         mixed = np.eye(self.n_raters) + rater * crossed
         sign, value = np.linalg.slogdet(mixed)
         if sign <= 0:
-            return np.inf
+            return np.inf, 0.0
         log_determinant += value
         fixed = fixed - rater * between @ np.linalg.solve(mixed, between.T)
         means, with_level = fixed[1:, 1:], fixed[1:, 0]
         sign, value = np.linalg.slogdet(means)
         if sign <= 0:
-            return np.inf
+            return np.inf, 0.0
         left = fixed[0, 0] - with_level @ np.linalg.solve(means, with_level)
-        return float(log_determinant + value + left)
+        return float(log_determinant + value), float(left)
 
     def maximum(self) -> Floats:
         """The variances that make the ratings most likely, none below 0."""
@@ -300,33 +304,40 @@ class _Likelihood:
         def ask(roots: Floats) -> float:
             return self.minus_twice(self.scale * np.square(roots))
 
-        begin = np.sqrt([0.25, 0.25, 0.1, 0.4])
-        found = minimize(
-            ask, begin, method="L-BFGS-B", bounds=[(0, None)] * 3 + [(1e-3, None)],
-            options={"ftol": 1e-13, "gtol": 1e-6},
-        )  # fmt: skip
-        if not np.isfinite(found.fun):
-            raise Undefined("The ratings leave it open how the variances share what differs.")
-        shares = np.square(found.x)
-        shares[shares < 1e-7] = 0
-        # A search by roots halts at 0 from either side: what would gain by leaving it starts anew.
+        def search(begin: Floats) -> Floats:
+            found = minimize(
+                ask,
+                np.sqrt(begin),
+                method="L-BFGS-B",
+                bounds=[(0, None)] * 3 + [(sqrt(LEAST_LEFT) / 2, None)],
+                options={"ftol": 1e-13, "gtol": 1e-6},
+            )
+            shares = np.square(found.x)
+            shares[shares < 1e-7] = 0
+            return np.asarray(shares)
+
+        shares = search(np.array([0.25, 0.25, 0.1, 0.4]))
         for place in np.flatnonzero(shares[:3] == 0):
+            # The slope by a root is 0 at 0, on a hill too: try whether it pays to leave.
             tried = shares.copy()
             tried[place] = 1e-3
-            if self.minus_twice(self.scale * tried) < self.minus_twice(self.scale * shares):
-                again = minimize(
-                    ask, np.sqrt(tried), method="L-BFGS-B", bounds=[(0, None)] * 3 + [(1e-3, None)]
-                )
-                shares = np.square(again.x)
-                shares[shares < 1e-7] = 0
+            if ask(np.sqrt(tried)) < ask(np.sqrt(shares)):
+                shares = search(tried)
+        if shares[3] < LEAST_LEFT:
+            raise Undefined("Items, responses and raters leave nothing over: no error to learn of.")
         return np.asarray(self.scale * shares)
 
     def information(self, variances: Floats) -> Floats:
-        """Half the curvature of ``minus_twice``, by central differences; shape (4, 4)."""
-        steps = np.diag(np.full(4, STEP * self.scale))
+        """The expected information, shape (4, 4).
+
+        It is half the curvature of the summand that holds no levels, turned round. The observed
+        information would add theirs, and is no information where an estimate is held at 0.
+        """
+        rest = float(variances[3])
+        steps = np.diag(STEP * (variances + np.append(rest / self.most, 0.0)))
 
         def ask(*moves: Floats) -> float:
-            return self.minus_twice(variances + sum(moves))
+            return self._halves(np.add.reduce([variances, *moves]))[0]
 
         information = np.zeros((4, 4))
         here = ask()
@@ -336,10 +347,12 @@ class _Likelihood:
                     bend = ask(steps[a]) - 2 * here + ask(-steps[a])
                 else:
                     bend = (
-                        ask(steps[a], steps[b]) - ask(steps[a], -steps[b])
-                        - ask(-steps[a], steps[b]) + ask(-steps[a], -steps[b])
-                    ) / 4  # fmt: skip
-                information[a, b] = information[b, a] = bend / (STEP * self.scale) ** 2 / 2
+                        ask(steps[a], steps[b])
+                        - ask(steps[a], -steps[b])
+                        - ask(-steps[a], steps[b])
+                        + ask(-steps[a], -steps[b])
+                    ) / 4
+                information[a, b] = information[b, a] = -bend / (steps[a, a] * steps[b, b]) / 2
         return information
 
 
@@ -366,7 +379,9 @@ def _refuse_single(found: _Likelihood, item_of: Whole, first: Whole, n: int) -> 
     if found.n_raters < 2:
         raise Undefined("There is one rater alone, so raters cannot be told to differ.")
     if n == found.n_responses:
-        raise Undefined("No response has two ratings, so responses and raters cannot be told apart.")
+        raise Undefined(
+            "No response has two ratings, so responses and raters cannot be told apart."
+        )
     if found.n_items <= found.n_groups:
         raise Undefined("No group has two items, so items cannot be told to differ.")
     if len(np.unique(item_of[first])) == found.n_responses:

@@ -14,7 +14,7 @@ Rasch Measurement. Bock & Aitkin (1981), Marginal maximum likelihood estimation 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, sqrt
+from math import ceil
 from typing import Any, Final
 
 import numpy as np
@@ -285,8 +285,10 @@ class _Model:
         while True:
             found = minimize(scaled, x, jac=True, method="BFGS", options={"gtol": 1e-6})
             x = np.asarray(found.x, dtype=np.float64)
-            if np.abs(found.jac).max() > 1e-3 or np.abs(x).max() > 50:
-                raise Undefined("The model finds no severities that make these ratings most likely.")
+            if np.abs(found.jac).max() > 1e-3 or np.abs(x).max() > 20:
+                raise Undefined(
+                    "The model finds no severities that make these ratings most likely."
+                )
             # Nodes must lie closer together than the ratings of a response tell its quality.
             needed = min(MOST_NODES, ceil(7 * float(x[-1]) ** 2 * self.most))
             if needed <= self.nodes:
@@ -336,7 +338,7 @@ class _Model:
             "clq,l,q->c", np.exp(self._log_shares(x, nodes)), self.scale[self.used], weights
         )
         by_rater = np.bincount(self.cell_rater, weights=expected, minlength=self.n_raters)
-        by_rater /= np.bincount(self.cell_rater, minlength=self.n_raters)
+        by_rater = by_rater / np.bincount(self.cell_rater, minlength=self.n_raters)
         return np.asarray(by_rater - by_rater.mean())
 
     def _errors(self, ask: Any, x: Floats) -> Floats:
