@@ -337,8 +337,8 @@ class _Model:
         expected = np.einsum(
             "clq,l,q->c", np.exp(self._log_shares(x, nodes)), self.scale[self.used], weights
         )
-        by_rater = np.bincount(self.cell_rater, weights=expected, minlength=self.n_raters)
-        by_rater = by_rater / np.bincount(self.cell_rater, minlength=self.n_raters)
+        total = np.bincount(self.cell_rater, weights=expected, minlength=self.n_raters)
+        by_rater = np.asarray(total / np.bincount(self.cell_rater, minlength=self.n_raters))
         return np.asarray(by_rater - by_rater.mean())
 
     def _errors(self, ask: Any, x: Floats) -> Floats:
