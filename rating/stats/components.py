@@ -10,8 +10,8 @@ mean squares are the same where all is complete, and are not defined where it is
 References
 ----------
 Patterson & Thompson (1971), Recovery of inter-block information when block sizes are unequal.
-Brennan (2001), Generalizability Theory. Satterthwaite (1946), An approximate distribution of
-estimates of variance components.
+Brennan (2001), Generalizability Theory. Williams (1962), A confidence interval for variance
+components. Zou & Donner (2008), Construction of confidence limits about effect measures.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,6 @@ import numpy as np
 from rating.stats.agreement import COVERAGE, Floats, Undefined, Whole
 
 SOURCES: Final = ("item", "response", "rater", "rest")
-Z: Final = 1.959963984540054
 STEP: Final = 1e-2  # of finite differences, as a share of what a variance is known to
 MOST_CONDITION: Final = 1e8  # of the information; beyond, two variances cannot be told apart
 LEAST_LEFT: Final = 1e-4  # of the variance of all ratings; less is nothing left over
@@ -125,8 +124,8 @@ def variance_components(
     Returns
     -------
     Components
-        Intervals are Satterthwaite's, from the expected information. A variance at or near 0 has
-        an interval that begins at 0.
+        With intervals from the expected information and the degrees of freedom of the design.
+        A variance near 0 has an interval that begins at 0.
 
     Raises
     ------
@@ -142,9 +141,9 @@ def variance_components(
         raise Undefined("The ratings leave it open how the variances share what differs.")
     covariance: Floats = np.asarray(np.linalg.inv(information), dtype=np.float64)
     parts = tuple(
-        Component(source, variance, *limits(variance, sqrt(error)))
-        for source, variance, error in zip(
-            SOURCES, found.tolist(), np.diag(covariance).tolist(), strict=True
+        Component(source, variance, *limits(variance, sqrt(error), freedom))
+        for source, variance, error, freedom in zip(
+            SOURCES, found.tolist(), np.diag(covariance).tolist(), likelihood.freedoms, strict=True
         )
     )
     return Components(
@@ -158,20 +157,23 @@ def variance_components(
     )
 
 
-def limits(variance: float, error: float) -> tuple[float, float]:
+def limits(variance: float, error: float, freedom: int) -> tuple[float, float]:
     """Return a 95% interval of a variance from its estimate and standard error.
 
-    By the chi-square distribution with as many degrees of freedom as make its spread the error
-    (Satterthwaite). An estimate so near 0 that this is less than one takes the normal
-    distribution, cut off at 0.
+    A variance is learnt from a mean square, which holds it and the noise below it. The error says
+    how large that is (its square is two squared mean squares by the degrees of freedom), so how
+    much is noise; the mean square has a chi-square interval, from which the noise is taken.
     """
     from scipy.stats import chi2
 
-    if variance <= 0 or (freedom := 2 * (variance / error) ** 2) < 1:
-        return 0.0, variance + Z * error
+    square = error * sqrt(freedom / 2)
+    noise = square - variance
     outside = (1 - COVERAGE) / 2
-    low, high = chi2.ppf([1 - outside, outside], freedom)
-    return float(freedom * variance / low), float(freedom * variance / high)
+    high, low = chi2.ppf([1 - outside, outside], freedom)
+    return (
+        max(0.0, float(freedom * square / high) - noise),
+        max(0.0, float(freedom * square / low) - noise),
+    )
 
 
 def decide(components: Components, plan: Plan) -> Precision:
@@ -185,8 +187,7 @@ def decide(components: Components, plan: Plan) -> Precision:
     )
     values = components.values
     variance = float(shares @ values)
-    spread = sqrt(float(shares @ components.covariance @ shares))
-    low, high = limits(variance, spread)
+    low, high = _limits_of_sum(components, shares)
     item, response, rater, rest = values.tolist()
     true, noise = item + response, (rater + rest) / plan.ratings
     return Precision(
@@ -196,6 +197,22 @@ def decide(components: Components, plan: Plan) -> Precision:
         sqrt(high),
         sqrt(max(0.0, variance - shares[0] * item)),
         true / (true + noise) if true + noise > 0 else None,
+    )
+
+
+def _limits_of_sum(components: Components, shares: Floats) -> tuple[float, float]:
+    """A 95% interval of a sum of shares of the variances, from the interval of each.
+
+    How far each reaches to a side is added up as errors are, with their correlations.
+    """
+    errors = np.sqrt(np.diag(components.covariance))
+    correlation = components.covariance / np.outer(errors, errors)
+    variance = float(shares @ components.values)
+    below = shares * [part.variance - part.low for part in components.parts]
+    above = shares * [part.high - part.variance for part in components.parts]
+    return (
+        max(0.0, variance - sqrt(max(0.0, float(below @ correlation @ below)))),
+        variance + sqrt(max(0.0, float(above @ correlation @ above))),
     )
 
 
@@ -257,6 +274,17 @@ class _Likelihood:
         self.n = n
         self.most = np.array(
             [np.bincount(one).max() for one in (item_of, of, by_rater)], dtype=np.float64
+        )
+
+    @property
+    def freedoms(self) -> tuple[int, int, int, int]:
+        """How many independent differences tell of each source, in the order of ``SOURCES``."""
+        of_raters = self.n_raters - 1
+        return (
+            self.n_items - self.n_groups,
+            self.n_responses - self.n_items,
+            of_raters,
+            max(1, self.n - self.n_responses - of_raters),
         )
 
     def minus_twice(self, variances: Floats) -> float:

@@ -43,7 +43,9 @@ def study(seed, *, groups=8, items=10, trials=3, raters=8, each=2, truth=TRUTH):
 def known(item, response, rater, rest) -> Components:
     """As if the variances were known to a hundredth."""
     values = dict(zip(SOURCES, (item, response, rater, rest), strict=True))
-    parts = tuple(components.Component(name, one, one, one) for name, one in values.items())
+    parts = tuple(
+        components.Component(name, one, 0.9 * one, 1.1 * one) for name, one in values.items()
+    )
     return Components(parts, np.eye(4) * 1e-4, 1, 1, 1, 1, 1)
 
 
@@ -124,13 +126,13 @@ def test_a_variance_of_0_is_found_near_0_with_an_interval_from_0():
     assert rater.low < 0.005 < rater.high < 0.1
 
 
-def test_the_limits_of_a_variance_are_satterthwaites():
-    """Ten degrees of freedom: the error is the variance by the root of 2/10."""
-    low, high = limits(1.0, (2 / 10) ** 0.5)
+def test_the_limits_of_a_variance_are_those_of_its_mean_square_without_the_noise():
+    """Ten degrees of freedom; a mean square of 1.5 holds the variance 1 and noise of .5."""
+    low, high = limits(1.0, 1.5 * (2 / 10) ** 0.5, 10)
 
     # Chi-square for 10: 3.247 and 20.483 cut off 2.5% to each side.
-    assert (low, high) == pytest.approx((10 / 20.483, 10 / 3.247), abs=1e-3)
-    assert limits(0.0, 0.5) == pytest.approx((0.0, 0.98), abs=1e-3)
+    assert (low, high) == pytest.approx((15 / 20.483 - 0.5, 15 / 3.247 - 0.5), abs=1e-3)
+    assert limits(0.0, 0.5 * (2 / 10) ** 0.5, 10)[0] == 0
 
 
 # What must not matter
