@@ -255,8 +255,6 @@ class _Likelihood:
         self.n_groups, self.n_raters = len(groups), len(raters)
         self.n_responses, self.n_items = len(responses), len(items)
         _refuse_single(self, item_of, first, len(level))
-        self.in_item = item_of[first]
-        self.sizes = np.bincount(of).astype(np.float64)
         self.scale = float(level.var())
         n, columns = len(level), 1 + self.n_groups + self.n_raters
         rows = np.zeros((n, columns))
@@ -264,16 +262,30 @@ class _Likelihood:
         rows[np.arange(n), 1 + in_group] = 1
         rows[np.arange(n), 1 + self.n_groups + by_rater] = 1
         self.products = rows.T @ rows
-        self.sums = np.zeros((self.n_responses, columns))
+        sums = np.zeros((self.n_responses, columns))
         for column in range(columns):
-            self.sums[:, column] = np.bincount(of, weights=rows[:, column])
-        order = np.argsort(self.in_item, kind="stable")
-        self.sums, self.sizes = self.sums[order], self.sizes[order]
-        self.in_item = self.in_item[order]
-        self.starts = np.flatnonzero(np.diff(self.in_item, prepend=-1))
+            sums[:, column] = np.bincount(of, weights=rows[:, column])
+        self._sum_by_size(sums, np.bincount(of), item_of[first])
         self.n = n
         self.most = np.array(
             [np.bincount(one).max() for one in (item_of, of, by_rater)], dtype=np.float64
+        )
+
+    def _sum_by_size(self, sums: Floats, size: Whole, item: Whole) -> None:
+        """Responses weigh by how many ratings they have, so one sum for each such number will do.
+
+        ``sums`` has shape (responses, columns); ``size`` and ``item`` are of each response.
+        """
+        sizes, kind = np.unique(size, return_inverse=True)
+        shape = (len(sizes), self.n_items)
+        self.sizes = sizes.astype(np.float64)
+        self.of_size = np.bincount(kind).astype(np.float64)
+        self.in_item = np.zeros(shape)
+        np.add.at(self.in_item, (kind, item), 1)
+        self.item_sums = np.zeros((*shape, sums.shape[1]))
+        np.add.at(self.item_sums, (kind, item), sums)
+        self.squares = np.array(
+            [sums[kind == one].T @ sums[kind == one] for one in range(shape[0])]
         )
 
     @property
@@ -297,16 +309,16 @@ class _Likelihood:
         whole = rest + self.sizes * response  # of the sum of a response, by its size
         if rest <= 0 or (whole <= 0).any():
             return np.inf, 0.0
-        weight = np.add.reduceat(self.sizes / whole, self.starts)
-        nested = 1 + item * weight
+        nested = 1 + item * (self.sizes / whole) @ self.in_item
         if (nested <= 0).any():
             return np.inf, 0.0
-        totals = np.add.reduceat(self.sums / whole[:, None], self.starts, axis=0)
-        inside = (
-            self.products - (self.sums * (response / whole)[:, None]).T @ self.sums
-        ) / rest - (totals * (item / nested)[:, None]).T @ totals
+        totals = np.tensordot(1 / whole, self.item_sums, axes=1)
+        inside = self.products - np.tensordot(response / whole, self.squares, axes=1)
+        inside = inside / rest - (totals * (item / nested)[:, None]).T @ totals
         log_determinant = (
-            (self.n - self.n_responses) * np.log(rest) + np.log(whole).sum() + np.log(nested).sum()
+            (self.n - self.n_responses) * np.log(rest)
+            + self.of_size @ np.log(whole)
+            + np.log(nested).sum()
         )
         split = 1 + self.n_groups
         fixed, crossed = inside[:split, :split], inside[split:, split:]

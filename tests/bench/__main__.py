@@ -21,7 +21,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "compassion.settings")
 os.environ.setdefault("LOG_LEVEL", "ERROR")
 django.setup()
 
-from tests.bench import coefficients, coverage, raters, sizes  # noqa: E402
+from tests.bench import coefficients, coverage, raters, severity, sizes  # noqa: E402
 from tests.bench.machinery import a_database_of_its_own  # noqa: E402
 
 
@@ -47,6 +47,7 @@ def main() -> None:
         coverage.measure(chosen.studies, chosen.processes, chosen.keep, chosen.write)
     if "statistics" in chosen.what:
         coefficients.measure()
+        severity.measure()
     for number in chosen.raters if "raters" in chosen.what else ():
         with a_database_of_its_own():
             raters.measure(chosen.responses, number, chosen.seconds)
