@@ -6,6 +6,7 @@ from functools import partial
 from xml.etree import ElementTree
 
 import pytest
+from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 from hypothesis import given as each
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from pytest_django.asserts import assertContains, assertNotContains
 
 from rating.charts import NARROW, WIDE
-from rating.models import Assignment, Exposure, Role, Saw
+from rating.models import Assignment, Exposure, Quote, Rating, Role, Saw, Slot
 from rating.queue import lease, rate
 from rating.severity import PoolEffects, Rated, effects_by_instrument, pool_effects
 from rating.severity_chart import severity_chart
@@ -182,31 +183,44 @@ def maintainer(client, db):
 
 
 @pytest.fixture
-def raters(settings, db):
-    """Three people, who rated all there is yesterday; the last gives one level less."""
-    settings.CARD_DISTANCE = 0
-    settings.UNEVEN_CAP = 99
-    make_wave(make_bank(bank_data(16)), trials=2)
+def raters(db):
+    """Three people, two of whom rated each response yesterday; the last gives one level less."""
+    wave = make_wave(make_bank(bank_data(16)), trials=2)
     people = [make_rater() for _ in range(3)]
     at = timezone.now() - timedelta(days=1)
-    # One card each in turn, so that all share responses with all.
-    while cards := [card for one in people if (card := card_for(one, at)) is not None]:
-        for card in cards:
-            rate(card, given(level_of(card, people.index(card.rater))), now=at)
-            at += timedelta(seconds=1)
+    slots = Slot.objects.filter(wave=wave).select_related("response__item")
+    cards, ratings = [], []
+    for place, slot in enumerate(slots.order_by("response", "number")):
+        item, number = slot.response.item, (place // 2 + place % 2 * (1 + place // 2 % 2)) % 3
+        usual = 3 + item.position % 3 // 2
+        level = usual + (5 * place + 2 * number) % 7 // 4 - (number == 2)
+        card = Assignment(
+            slot=slot,
+            response=slot.response,
+            rater=people[number],
+            leased_at=at,
+            expires_at=at,
+            ended_at=at,
+            ordinal=place + 1,
+            outcome="rated",
+        )
+        cards.append(card)
+        ratings.append(
+            Rating(
+                response=slot.response,
+                rater=people[number],
+                assignment=card,
+                anchor=item.anchors.get(level=level),
+                kind="counted",
+                slot=slot.number,
+                rated_at=at,
+            )
+        )
+    Assignment.objects.bulk_create(cards)
+    with transaction.atomic():
+        Quote.objects.bulk_create(Quote(rating_id=one.pk, start=0, end=24) for one in ratings)
+        Rating.objects.bulk_create(ratings)
     return people
-
-
-def card_for(rater, at) -> Assignment | None:
-    card = lease(rater, now=at)
-    return card if isinstance(card, Assignment) else None
-
-
-def level_of(card, number: int) -> int:
-    """The same whoever gets it: by item and trial, now and then one off; the third is lower."""
-    place = card.response.position
-    usual = 3 + place % 3 // 2 + (5 * place + 2 * number) % 7 // 4
-    return usual - (number == 2 and place % 5 > 0)
 
 
 def test_the_page_shows_severities_by_code_name_and_what_more_would_buy(client, maintainer, raters):
