@@ -674,6 +674,11 @@ class EventKind(models.TextChoices):
     UNBLIND = "unblind", "unblind"
     REVIEW = "review", "review"
     EXPERTISE = "expertise", "expertise"
+    LOCK = "lock", "lock"
+    DEVIATE = "deviate", "deviate"
+    START = "start", "start"
+    CANCEL = "cancel", "cancel"
+    CEILING = "ceiling", "ceiling"
 
 
 class Event(models.Model):

@@ -1,13 +1,15 @@
 """How fast the queue and the statistics are, on this machine, now.
 
-    python -m tests.bench [statistics] [raters] [sizes] [coverage]
-        [--responses N] [--raters N ...] [--seconds S] [--sizes N ...]
-        [--studies N] [--processes N] [--keep FILE] [--write FILE]
+    python -m tests.bench [statistics] [separation] [raters] [sizes] [rates] [coverage]
+        [--responses N] [--raters N ...] [--seconds S] [--sizes N ...] [--studies N]
+        [--processes N] [--keep FILE] [--write FILE]
 
+``rates`` and ``coverage`` are asked for by name alone: how often verdicts are right, written to
+docs/statistics/error-rates.md, and how often intervals hold the truth, over simulated studies. The
+latter goes on from what FILE keeps, and writes its table into a document.
 ``raters``: many at once, beside a bare-Django queue; ``sizes``: one rater, from a thousand
 responses to a million. Works in a database of its own that is made and dropped: `DATABASE_URL`
-says on what. ``coverage``, when it is asked for: how often our intervals hold the truth, over
-simulated studies; it goes on from what FILE keeps, and writes its table into a document.
+says on what.
 """
 
 import argparse
@@ -21,7 +23,15 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "compassion.settings")
 os.environ.setdefault("LOG_LEVEL", "ERROR")
 django.setup()
 
-from tests.bench import coefficients, coverage, raters, severity, sizes  # noqa: E402
+from tests.bench import (  # noqa: E402
+    coefficients,
+    coverage,
+    raters,
+    rates,
+    separation,
+    severity,
+    sizes,
+)
 from tests.bench.machinery import a_database_of_its_own  # noqa: E402
 
 
@@ -29,7 +39,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    every = ["statistics", "raters", "sizes"]
+    every = ["statistics", "separation", "raters", "sizes"]
     parser.add_argument("what", nargs="*", default=every)
     parser.add_argument("--responses", type=int, default=10_000)
     parser.add_argument("--raters", type=int, nargs="*", default=[8, 20])
@@ -40,14 +50,19 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, default=settings.VAR_DIR / "coverage.jsonl")
     parser.add_argument("--write", type=Path)
     chosen = parser.parse_args()
-    known = [*every, "coverage"]
-    if unknown := set(chosen.what) - set(known):
-        parser.error(f"{', '.join(sorted(unknown))}: choose from {', '.join(known)}.")
-    if "coverage" in chosen.what:
-        coverage.measure(chosen.studies, chosen.processes, chosen.keep, chosen.write)
+    by_name = ["rates", "coverage"]
+    if unknown := set(chosen.what) - {*every, *by_name}:
+        known = ", ".join([*every, *by_name])
+        parser.error(f"{', '.join(sorted(unknown))}: choose from {known}.")
     if "statistics" in chosen.what:
         coefficients.measure()
         severity.measure()
+    if "separation" in chosen.what:
+        separation.measure()
+    if "rates" in chosen.what:
+        rates.measure(chosen.studies)
+    if "coverage" in chosen.what:
+        coverage.measure(chosen.studies, chosen.processes, chosen.keep, chosen.write)
     for number in chosen.raters if "raters" in chosen.what else ():
         with a_database_of_its_own():
             raters.measure(chosen.responses, number, chosen.seconds)
