@@ -13,8 +13,9 @@ from scipy.stats import binom
 
 from rating.stats.agreement import alpha_for_ordinal as alpha
 from rating.stats.agreement import tally_rows, value
-from tests.bench import coverage, studies
-from tests.bench.coverage import ROWS, Row, count_chunk, totals
+from tests.bench import coverage, intervals, studies
+from tests.bench.coverage import count_chunk, totals
+from tests.bench.intervals import ROWS, Row
 from tests.bench.studies import SCALE, Study
 
 pytestmark = pytest.mark.proof
@@ -41,7 +42,7 @@ def test_a_claimed_interval_holds_the_truth_within_a_binomial_band(counts, row):
 
 def test_an_interval_half_as_wide_would_be_caught():
     def half(study: Study) -> tuple[float, float]:
-        low, high = coverage._by_response(alpha, study)
+        low, high = intervals._by_response(alpha, study)
         return low + (high - low) / 4, high - (high - low) / 4
 
     row = Row("half", "", half, lambda study: study.these_items.ordinal_alpha)
