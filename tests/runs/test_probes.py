@@ -373,6 +373,8 @@ def test_the_command_puts_them_to_a_wave_on_its_own(capsys, subject):
     call_command("run", "probe", wave.code)
 
     assert "has had the probes" in capsys.readouterr().out
+    call_command("run", "status", wave.code)
+    assert ": done, 35 of 35" in capsys.readouterr().out
 
 
 def test_the_command_names_the_waves_there_are():

@@ -2,6 +2,7 @@
 
 import json
 from argparse import ArgumentParser
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from runs.models import Provider, Run, RunState, Wave
 from runs.plan_file import PlanFileRefused, read_plan
+from runs.probed import probes_progress
 from runs.progress import progress_of
 from runs.waves import WaveRefused, import_responses, plan_wave, start_probes, start_wave
 
@@ -92,6 +94,11 @@ class Command(BaseCommand):
             self.stdout.write(f"{run.subject} ({run.condition}): {run.state}: {counts}")
             if run.stop_reason:
                 self.stdout.write(f"  stopped: {run.stop_reason}")
+        for probes in probes_progress(found):
+            why = f", stopped: {probes.stop_reason}" if probes.stop_reason else ""
+            self.stdout.write(
+                f"Probes of {probes.subject}: {probes.state}, {probes.ended} of {probes.total}{why}"
+            )
         if told.seconds_left is not None:
             self.stdout.write(
                 f"{told.per_second:.1f} a second; about {told.seconds_left} seconds are left."
@@ -139,6 +146,7 @@ def _as_json(wave: Wave) -> str:
                 }
                 for run in told.runs
             ],
+            "probes": [asdict(probes) for probes in probes_progress(wave)],
         },
         indent=2,
     )
