@@ -33,7 +33,15 @@ from runs.plan import reply_seed
 from runs.prompts import message_hash, messages_for
 from runs.providers import Calls, Question, RunStopped, missing_key, provider_for
 from runs.replies import Reply
-from runs.tasks import HOLD, LINGER_SECONDS, REAP_SECONDS, RENEW_SECONDS, WAKE_AGAIN, columns_of
+from runs.tasks import (
+    HOLD,
+    LINGER_SECONDS,
+    REAP_SECONDS,
+    RENEW_SECONDS,
+    WAKE_AGAIN,
+    columns_of,
+    is_ending,
+)
 
 log = logging.getLogger(__name__)
 
@@ -204,7 +212,7 @@ def _ask(run: Run, holder: str, calls: Calls) -> None:
     held: dict[int, Probe] = {}
     renews = monotonic() + RENEW_SECONDS
     while True:
-        rows = _claim(run, holder, IN_FLIGHT - len(held))
+        rows = [] if is_ending() else _claim(run, holder, IN_FLIGHT - len(held))
         held |= {row.pk: row for row in rows}
         calls.ask([(row.pk, _question(run, row)) for row in rows], room=IN_FLIGHT)
         if not held:

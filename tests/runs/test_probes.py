@@ -276,6 +276,17 @@ def test_rows_that_a_living_task_holds_are_left_to_it(subject):
     assert Probing.objects.get(run=run).state == RunState.ASKING
 
 
+def test_a_worker_that_was_told_to_end_begins_no_more(subject, monkeypatch):
+    scripted = subject(lambda question: FORGOT)
+    run = put(wave_of())
+    monkeypatch.setattr("runs.probes.is_ending", lambda: len(scripted.heard) >= 4)
+
+    ask_probes(run_id=run.pk)
+
+    assert len(scripted.heard) == run.probes.exclude(status=Status.PENDING).count() < 35
+    assert not run.probes.exclude(held_by="").exists()
+
+
 def test_the_reaper_wakes_somebody_for_probes_that_nobody_puts(monkeypatch):
     run = put(wave_of())
     woken = []
