@@ -265,6 +265,18 @@ def test_what_a_killed_task_held_is_asked_by_the_next_one_and_stored_once(subjec
     assert not run.probes.pending().exists()
 
 
+def test_a_task_that_stalled_stores_nothing_in_a_row_that_another_has_taken_over():
+    run = put(wave_of())
+    (stalled, *_) = probes._claim(run, "stalled", 4)
+    Probe.objects.filter(held_by="stalled").update(held_until=timezone.now() - timedelta(seconds=1))
+    probes._claim(run, "another", 4)
+
+    assert not probes.store(run, "stalled", stalled, Reply("completed", text="Too late."))
+
+    stalled.refresh_from_db()
+    assert (stalled.status, stalled.held_by) == (Status.PENDING, "another")
+
+
 def test_rows_that_a_living_task_holds_are_left_to_it(subject):
     subject(lambda question: FORGOT)
     run = put(wave_of())
