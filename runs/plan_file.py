@@ -36,7 +36,8 @@ SUBJECT_KEYS = (
     "sampling",
     "conditions",
 )
-CONDITION_KEYS = ("name", "system_message")
+CONDITION_KEYS = ("name", "system_message", "expected", "why")
+DIRECTIONS = ("lower", "higher")
 SAMPLING_KEYS = ("temperature", "top_p", "max_tokens", "max_completion_tokens")
 
 
@@ -50,8 +51,12 @@ class PlanFileRefused(ValueError):
 
 @dataclass(frozen=True)
 class ConditionPlan:
+    """``expected`` is how levels should move where a condition alters the subject on purpose."""
+
     name: str
     system_message: str
+    expected: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -153,7 +158,13 @@ def plan_of(data: dict[str, Any]) -> WavePlan:
                 quantisation=row.get("quantisation", ""),
                 sampling=row.get("sampling", {}),
                 conditions=tuple(
-                    ConditionPlan(one["name"], one["system_message"]) for one in row["conditions"]
+                    ConditionPlan(
+                        one["name"],
+                        one["system_message"],
+                        one.get("expected", ""),
+                        one.get("why", ""),
+                    )
+                    for one in row["conditions"]
                 ),
             )
             for row in data["subjects"]
@@ -270,6 +281,8 @@ def _in_subject(row: dict[str, Any], where: str) -> Iterator[str]:
         return
     for number, condition in enumerate(conditions, start=1):
         yield from _in_condition(condition, f"{where}conditions {number}: ")
+    if conditions and all("expected" in condition for condition in conditions):
+        yield f"{where}conditions: each has a direction expected; one must stand without, to move from."
     names = Counter(str(condition.get("name")) for condition in conditions)
     for name, times in names.items():
         if times > 1:
@@ -282,6 +295,11 @@ def _in_condition(row: dict[str, Any], where: str) -> Iterator[str]:
     if isinstance(name := row.get("name"), str) and name and not SLUG.fullmatch(name):
         yield f"{where}name: {name!r} may have letters, digits, - and _ only."
     yield from _text(row, "system_message", where, most=LARGEST_FILE, may_be_empty=True)
+    if "expected" in row:
+        yield from _one_of(row, "expected", where, DIRECTIONS)
+        yield from _text(row, "why", where, most=LARGEST_FILE)
+    elif "why" in row:
+        yield f"{where}why: only a condition with a direction expected says why; add expected."
 
 
 def _in_address(row: dict[str, Any], where: str) -> Iterator[str]:

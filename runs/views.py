@@ -11,8 +11,10 @@ from django.views.decorators.http import require_POST, require_safe
 from runs import plan_views
 from runs.access import maintainer_required
 from runs.control import UNENDED, cancel, move_ceiling, pause
+from runs.described import described
 from runs.models import Run, RunState, Status, Wave
 from runs.plan_forms import ActForm, CeilingForm, DeviationForm
+from runs.probe_views import probes_context
 from runs.progress import progress_of
 from runs.refusals import WaveRefused
 from runs.stages import stages_of
@@ -161,9 +163,13 @@ def _context(request: HttpRequest, wave: Wave) -> dict[str, Any]:
 
 def _show(request: HttpRequest, wave: Wave, **wrong: Any) -> HttpResponse:
     """The page of a wave, with the form that was sent where something is wrong with it."""
+    progress = _context(request, wave)
     context = {
-        **_context(request, wave),
+        **progress,
+        **probes_context(wave),
         "stages": stages_of(wave),
+        # While replies come in, each look at the page would read them all again.
+        "described": None if progress["progress"].asking else described(wave),
         "declared": wave.declared,
         "deviations": wave.deviations.all(),
         "act_form": ActForm(runs=_runs(wave)),
