@@ -330,6 +330,14 @@ class Wave(models.Model):
         constraints = [
             models.CheckConstraint(condition=Q(trials__gte=1), name="runs_wave_has_trials"),
             models.CheckConstraint(
+                # A wave without its plan was stored before there were drafts.
+                condition=Q(plan={}) | Q(trials__gte=3) | Q(trials=1, ranges_only=True),
+                name="runs_wave_has_enough_trials",
+                violation_error_message=(
+                    "Each item is asked at least 3 times, or once where only ranges are told."
+                ),
+            ),
+            models.CheckConstraint(
                 condition=Q(ratings_frozen_at=None) | Q(locked_at__isnull=False),
                 name="runs_wave_frozen_was_locked",
             ),

@@ -170,6 +170,6 @@ PRICES = {
 def priced(ceiling="50", **options):
     """A run of a subject each of whose tokens costs 1 EUR, in a wave with a ceiling."""
     wave = WaveFactory(
-        plan=PRICES, cost_ceiling=Decimal(ceiling), bank__items=options.pop("items", 10)
+        plan=PRICES, trials=3, cost_ceiling=Decimal(ceiling), bank__items=options.pop("items", 10)
     )
     return RunFactory(wave=wave, subject=SubjectFactory(snapshot="priced"), rows=True, **options)

@@ -387,7 +387,7 @@ def test_a_call_that_brought_nothing_costs_nothing():
 
 
 def test_without_a_ceiling_nothing_is_over_it():
-    assert over_ceiling(WaveFactory(plan=PRICES)) == ""
+    assert over_ceiling(WaveFactory(plan=PRICES, trials=3)) == ""
 
 
 def test_a_worker_ends_a_wave_at_its_ceiling(settings):
