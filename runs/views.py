@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Count, Q
+from django.db.models import Count, Exists, OuterRef, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from runs import plan_views
 from runs.access import maintainer_required
 from runs.control import UNENDED, cancel, move_ceiling, pause
-from runs.models import Run, Status, Wave
+from runs.models import Run, RunState, Status, Wave
 from runs.plan_forms import ActForm, CeilingForm, DeviationForm
 from runs.progress import progress_of
 from runs.refusals import WaveRefused
@@ -28,10 +28,19 @@ def waves(request: HttpRequest) -> HttpResponse:
         .annotate(
             total=Count("runs__responses"),
             ended=Count("runs__responses", filter=~Q(runs__responses__status=Status.PENDING)),
+            # What most needs a look comes first.
+            halted=_has(RunState.STOPPED, RunState.PAUSED),
+            asked=_has(RunState.ASKING),
+            planned=_has(RunState.PLANNED),
         )
         .order_by("code")
     )
     return render(request, "runs/waves.html", {"waves": rows})
+
+
+def _has(*states: RunState) -> Exists:
+    """Whether a wave has a run in one of these states."""
+    return Exists(Run.objects.filter(wave=OuterRef("pk"), state__in=states))
 
 
 @require_safe

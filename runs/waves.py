@@ -303,7 +303,8 @@ def import_responses(run: Run, path: Path) -> int:
 
 def _subjects(plan: WavePlan) -> list[Subject]:
     """The subjects of a plan: those that are registered, and new ones, not yet stored."""
-    subjects, faults = [], []
+    subjects: list[Subject] = []
+    faults: list[str] = []
     for wanted in plan.subjects:
         try:
             subjects.append(_subject(wanted))
