@@ -7,6 +7,7 @@
 ``rates`` and ``coverage`` are asked for by name alone: how often verdicts are right, written to
 docs/statistics/error-rates.md, and how often intervals hold the truth, over simulated studies. The
 latter goes on from what FILE keeps, and writes its table into a document.
+``statistics``: coefficients beside other packages, which are installed for that alone;
 ``raters``: many at once, beside a bare-Django queue; ``sizes``: one rater, from a thousand
 responses to a million. Works in a database of its own that is made and dropped: `DATABASE_URL`
 says on what.

@@ -261,7 +261,9 @@ ROWS: tuple[Row, ...] = (
         lambda s: float(s.other_items.mean_levels[0] - s.other_items.mean_levels[1:].mean()),
     ),
     Row("Spread", RATERS, partial(_beside, raters.spread), _of("spread_of_first", "other_items")),
-    Row("Drift in a week", "a drift of 0", partial(_beside, raters.drift, dated=True), lambda s: 0.0),
+    Row(
+        "Drift in a week", "a drift of 0", partial(_beside, raters.drift, dated=True), lambda s: 0.0
+    ),
     *(
         Row(
             f"Variance: {source}",
