@@ -85,11 +85,11 @@ def ratings_csv(rows: Iterable[ExportRow], *, unblinded: bool = False) -> str:
     """
     ordered = sorted(rows, key=_order)
     if unblinded:
-        return _csv(
+        return in_csv(
             (*LONG, *SAID_BY),
             [[*_long(row), row.subject, row.condition, row.trial] for row in ordered],
         )
-    return _csv(LONG, [_long(row) for row in ordered])
+    return in_csv(LONG, [_long(row) for row in ordered])
 
 
 def ratings_wide_csv(rows: Iterable[ExportRow]) -> str:
@@ -116,7 +116,7 @@ def ratings_wide_csv(rows: Iterable[ExportRow]) -> str:
                 f"Leave out the superseded one."
             )
         given[row.rater] = row.level
-    return _csv(
+    return in_csv(
         (*WIDE, *raters),
         [[*names, *map(given.get, raters)] for names, given in levels.items()],
     )
@@ -128,7 +128,7 @@ def key_csv(rows: Iterable[KeyRow]) -> str:
     ``reading_level`` is in years of school, empty where it means nothing; the last three are
     true or false.
     """
-    return _csv(KEY, map(_key, rows))
+    return in_csv(KEY, map(_key, rows))
 
 
 def guarded(text: str) -> str:
@@ -180,7 +180,8 @@ def _key(row: KeyRow) -> list[Cell]:
     ]
 
 
-def _csv(header: Iterable[str], lines: Iterable[Iterable[Cell]]) -> str:
+def in_csv(header: Iterable[str], lines: Iterable[Iterable[Cell]]) -> str:
+    """Return a file of these lines, texts guarded."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\r\n")
     for line in (header, *lines):

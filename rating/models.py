@@ -677,6 +677,11 @@ class EventKind(models.TextChoices):
     EXPERTISE = "expertise", "expertise"
     PUBLISH = "publish", "publish"
     CORRECT = "correct", "correct"
+    LOCK = "lock", "lock"
+    DEVIATE = "deviate", "deviate"
+    START = "start", "start"
+    CANCEL = "cancel", "cancel"
+    CEILING = "ceiling", "ceiling"
 
 
 class Event(models.Model):

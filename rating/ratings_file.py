@@ -5,7 +5,7 @@ import math
 import re
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count, pairwise
 from operator import itemgetter
 from pathlib import Path
@@ -61,16 +61,18 @@ class RatingsFile:
             if not math.isnan(level):
                 yield RatingRow(self.raters[rater], *self.units[unit], level, self.items[unit])
 
-    def empty_notes(self) -> Iterator[str]:
-        """A note each for raters and for units that have no level at all, and so are left out."""
-        rated = ~np.isnan(self.level)
-        for what, column, n in (
-            ("Raters", self.rater, len(self.raters)),
-            ("Units", self.unit, len(self.units)),
-        ):
-            empty = n - len(np.unique(np.array(column, dtype=np.int64)[rated]))
-            if empty:
-                yield f"{what} without any level, left out: {empty:,}."
+    @property
+    def n_empty_raters(self) -> int:
+        """The raters without any level, who are left out of every figure."""
+        return len(self.raters) - self._with_a_level(self.rater)
+
+    @property
+    def n_empty_units(self) -> int:
+        """The units without any level, which are left out of every figure."""
+        return len(self.units) - self._with_a_level(self.unit)
+
+    def _with_a_level(self, column: "array[int]") -> int:
+        return len(np.unique(np.array(column, dtype=np.int64)[~np.isnan(self.level)]))
 
 
 @dataclass(frozen=True)
@@ -307,7 +309,7 @@ class _Columns:
             raise FileRefused([f"{lines.path} has a header but no ratings below it."])
         self._fault_raters_twice()
         self.faults.refuse()
-        found = RatingsFile(
+        return RatingsFile(
             raters=tuple(self.raters),
             units=tuple(self.units),
             items=tuple(self.items),
@@ -316,7 +318,6 @@ class _Columns:
             level=self.level,
             notes=tuple(self._notes(lines)),
         )
-        return replace(found, notes=(*found.notes, *found.empty_notes()))
 
     def _take_header(self, line: int, names: list[str]) -> None:
         self.header = names

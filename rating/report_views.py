@@ -9,7 +9,9 @@ from rating.wave_report import FILES, file_of, wave_report
 from runs.access import role_required
 from runs.models import Wave
 
-TYPES = {"html": "text/html", "json": "application/json", "csv": "text/csv"}
+TYPES = {"html": "text/html", "json": "application/json", "csv": "text/csv", "txt": "text/plain"}
+POOLED = ("report.html", "report.json")
+NO_SUBJECTS = ("ratings_wide.csv", "facets.csv", "facets.txt")
 
 
 @require_safe
@@ -45,8 +47,8 @@ def download(request: HttpRequest, wave: str, name: str) -> HttpResponse:
     if name not in FILES:
         raise Http404
     found = _wave(wave)
-    _record(request, Saw.RATINGS if name.endswith(".csv") else Saw.FIGURES, found)
-    if name != "ratings_wide.csv" and found.unblinded_at:
+    _record(request, Saw.FIGURES if name in POOLED else Saw.RATINGS, found)
+    if name not in NO_SUBJECTS and found.unblinded_at:
         _record(request, Saw.SUBJECTS, found)
     kind = TYPES[name.rpartition(".")[2]]
     return HttpResponse(

@@ -398,7 +398,7 @@ def tail(right: int, asked: int) -> float:
         raise ValueError(f"{right} right of {asked} asked is not a count.")
     options = len(LETTERS)
     ways = sum(comb(asked, k) * (options - 1) ** (asked - k) for k in range(right, asked + 1))
-    return ways / options**asked
+    return float(ways / options**asked)
 
 
 def contamination(

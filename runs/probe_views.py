@@ -11,7 +11,8 @@ from runs.access import maintainer_required
 from runs.models import RunState, Wave
 from runs.probed import contamination_of, probes_progress
 from runs.probes import probed_runs
-from runs.waves import WaveRefused, start_probes
+from runs.refusals import WaveRefused
+from runs.waves import start_probes
 
 
 @require_POST

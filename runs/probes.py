@@ -33,11 +33,21 @@ from runs.plan import reply_seed
 from runs.prompts import message_hash, messages_for
 from runs.providers import Calls, Question, RunStopped, missing_key, provider_for
 from runs.replies import Reply
-from runs.tasks import HOLD, LINGER_SECONDS, REAP_SECONDS, RENEW_SECONDS, WAKE_AGAIN, columns_of
+from runs.tasks import (
+    HOLD,
+    LINGER_SECONDS,
+    REAP_SECONDS,
+    RENEW_SECONDS,
+    WAKE_AGAIN,
+    columns_of,
+    is_ending,
+)
 
 log = logging.getLogger(__name__)
 
 SAME_CALLS: Final = 20
+#: Whoever pauses or cancels a run means its probes too.
+HEEDED: Final = ~Q(run__state__in=[RunState.PAUSED, RunState.CANCELLED])
 IN_FLIGHT: Final = 4  # few beside the replies that are asked for at the same time
 
 
@@ -185,7 +195,7 @@ def ask_probes(*, run_id: int) -> None:
     Safe to run twice, and at the same time: a row is stored by the task that holds it.
     """
     run = Run.objects.select_related("subject", "wave").filter(pk=run_id).first()
-    if run is None or not _is(run, RunState.ASKING):
+    if run is None or not _may_be_asked(run):
         return
     try:
         provider = provider_for(run.subject)
@@ -204,7 +214,7 @@ def _ask(run: Run, holder: str, calls: Calls) -> None:
     held: dict[int, Probe] = {}
     renews = monotonic() + RENEW_SECONDS
     while True:
-        rows = _claim(run, holder, IN_FLIGHT - len(held))
+        rows = [] if is_ending() else _claim(run, holder, IN_FLIGHT - len(held))
         held |= {row.pk: row for row in rows}
         calls.ask([(row.pk, _question(run, row)) for row in rows], room=IN_FLIGHT)
         if not held:
@@ -228,7 +238,7 @@ def _claim(run: Run, holder: str, most: int) -> list[Probe]:
         return []
     now = timezone.now()
     with transaction.atomic():
-        if not _is(run, RunState.ASKING):
+        if not _may_be_asked(run):
             return []
         rows = list(
             Probe.objects.filter(run=run)
@@ -295,6 +305,11 @@ def _is(run: Run, state: RunState) -> bool:
     return Probing.objects.filter(run=run, state=state).exists()
 
 
+def _may_be_asked(run: Run) -> bool:
+    """Whether probes are on their way, and nobody has paused or cancelled the run they are of."""
+    return Probing.objects.filter(HEEDED, run=run, state=RunState.ASKING).exists()
+
+
 def _end_if_done(run: Run) -> None:
     if not Probe.objects.filter(run=run).pending().exists():
         Probing.objects.filter(run=run).update(state=RunState.DONE, ended_at=timezone.now())
@@ -332,7 +347,7 @@ def wake_what_is_left() -> list[int]:
     """Wake a task for all probes that have work and none; return the runs they are of."""
     now = timezone.now()
     asleep = Probing.objects.filter(
-        Q(woken_at=None) | Q(woken_at__lt=now - WAKE_AGAIN), state=RunState.ASKING
+        HEEDED, Q(woken_at=None) | Q(woken_at__lt=now - WAKE_AGAIN), state=RunState.ASKING
     )
     woken = []
     for probing in asleep.select_related("run"):

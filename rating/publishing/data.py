@@ -163,9 +163,13 @@ class EarlierRun:
 
 @dataclass(frozen=True)
 class DeclaredRow:
-    """What the plan declared. ``comparisons`` pair subjects, or are None: all of them."""
+    """What the plan declared. ``comparisons`` pair subjects, or are None: all of them.
+
+    ``primary`` is the condition they are compared under, or nothing where it is not declared.
+    """
 
     comparisons: tuple[tuple[str, str], ...] | None = None
+    primary: str = ""
     margin: float = MARGIN
     exclusion_rule: str = ""
     agreement_floor: float | None = None
@@ -221,7 +225,9 @@ class WaveData:
 
     @cached_property
     def primary(self) -> str:
-        """The condition under which subjects are compared: the default one, else the first."""
+        """The condition under which subjects are compared: as declared, else the default one."""
+        if self.declared.primary:
+            return self.declared.primary
         plain = [run.condition for run in self.runs if not run.expected]
         return DEFAULT if DEFAULT in plain or not plain else plain[0]
 

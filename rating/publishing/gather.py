@@ -107,11 +107,41 @@ def _bank(bank: Bank) -> BankRow:
 
 
 def _declared(wave: Wave) -> DeclaredRow:
-    return DeclaredRow()
+    """What the plan declared. Its runs go by snapshot and condition, ours by subject."""
+    declared = wave.declared
+    codes = {
+        run.subject.snapshot: run.subject.code
+        for run in Run.objects.filter(wave=wave).select_related("subject")
+    }
+    builds = [
+        (codes[one], codes[other], condition)
+        for one, other, condition in (
+            (*_parted(pair.a)[:1], *_parted(pair.b))
+            for pair in declared.comparisons
+            if pair.kind == "build"
+        )
+        if one in codes and other in codes
+    ]
+    primary = builds[0][2] if builds else ""
+    compared = tuple((a, b) for a, b, condition in builds if condition == primary)
+    return DeclaredRow(
+        comparisons=compared or None,
+        primary=primary,
+        margin=declared.margin,
+        exclusion_rule=declared.exclusion_rule,
+        agreement_floor=declared.agreement_floor,
+    )
+
+
+def _parted(run: str) -> tuple[str, str]:
+    """Snapshot and condition of a run as a plan names it. A snapshot may hold a slash itself."""
+    snapshot, _, condition = run.rpartition("/")
+    return snapshot, condition
 
 
 def _deviations(wave: Wave) -> Iterator[DeviationRow]:
-    yield from ()
+    for one in wave.deviations.order_by("number"):
+        yield DeviationRow(one.number, _day(one.declared_at), one.after_data, one.text)
 
 
 def _people(wave: Wave) -> PeopleRow:

@@ -4,6 +4,7 @@ Rows are runs, columns the dimensions. It takes a hundred runs or so: below that
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -48,6 +49,7 @@ def eigenvalues(correlation: Floats) -> Floats:
     return np.asarray(np.linalg.eigvalsh(correlation)[..., ::-1])
 
 
+@lru_cache(maxsize=8)
 def eigenvalues_of_chance(
     runs: int, dimensions: int, *, seed: str, repetitions: int = REPETITIONS
 ) -> Floats:

@@ -110,7 +110,7 @@ def icc_2(ordered: Ordered, *, averaged: bool = False) -> Estimate:
     some intraclass correlation coefficients, Psychological Methods 1, 30-46, with the corrections
     on page 390.
     """
-    from scipy.stats import f
+    from scipy.special import fdtri
 
     units, raters, residual, n, k = _two_way(ordered)
     if averaged and units < 1e-12:
@@ -127,8 +127,8 @@ def icc_2(ordered: Ordered, *, averaged: bool = False) -> Estimate:
         (a * raters) ** 2 / (k - 1) + (b * residual) ** 2 / ((n - 1) * (k - 1))
     )
     outside = (1 - COVERAGE) / 2
-    upper = float(f.ppf(1 - outside, n - 1, freedom))
-    lower = float(f.ppf(1 - outside, freedom, n - 1))
+    upper = float(fdtri(n - 1, freedom, 1 - outside))
+    lower = float(fdtri(freedom, n - 1, 1 - outside))
     noise = k * raters + (k * n - k - n) * residual
     low = n * (units - upper * residual) / (upper * noise + n * units)
     high = n * (lower * units - residual) / (noise + n * lower * units)
@@ -194,11 +194,11 @@ def _refuse_few_units(n: int) -> None:
 
 def _f_limits(ratio: float, between: float, within: float) -> tuple[float, float]:
     """The 95% limits of a ratio of mean squares, with their degrees of freedom."""
-    from scipy.stats import f
+    from scipy.special import fdtri
 
     outside = (1 - COVERAGE) / 2
-    low = ratio / float(f.ppf(1 - outside, between, within))
-    return low, ratio * float(f.ppf(1 - outside, within, between))
+    low = ratio / float(fdtri(between, within, 1 - outside))
+    return low, ratio * float(fdtri(within, between, 1 - outside))
 
 
 def _within(found: float, low: float = nan, high: float = nan, *, why: str = "") -> Estimate:

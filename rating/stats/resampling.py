@@ -9,19 +9,27 @@ matters only through how often each item was drawn, so all of them are one produ
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rating.stats.agreement import FEWEST_REPLICATES, Floats, Undefined, Whole, generator
+from rating.stats.agreement import (
+    FEWEST_REPLICATES,
+    MOST_UNDEFINED,
+    Floats,
+    Undefined,
+    Whole,
+    generator,
+)
 from rating.stats.scores import ORDER, composites, in_tenths
 from rating.stats.student import ALPHA, Range
 
 REPLICATES: Final = 20_000
 TRIAL_REPLICATES: Final = 2_000
+CHUNK: Final = 2_000  # replicates worked on at once, so that they stay near the processor
 HALF_WORD: Final = np.uint64(32)
-LOW_HALF: Final = np.uint64(2**32 - 1)
 Tenths = NDArray[np.int16]  # composites in whole tenths: quick to sort, and without noise
 NOISE: Final = 1e-9  # a bound nearer to zero than this is zero: sums of doubles leave as much
 
@@ -71,6 +79,7 @@ class Replicates:
 
     dimensions: dict[str, Floats]
 
+    @cached_property
     def composites(self) -> Floats:
         """Unrounded composites, shape (subjects, replicates).
 
@@ -79,8 +88,20 @@ class Replicates:
         missing = [code for code in ORDER if code not in self.dimensions]
         if missing:
             raise Undefined(f"Not every subject has a rated item in {', '.join(missing)}.")
-        return composites(np.stack([self.dimensions[code] for code in ORDER]))
+        # One subject at a time, so that what is worked on stays near the processor.
+        whole = [self.dimensions[code] for code in ORDER]
+        return np.stack([composites([own[row] for own in whole]) for row in range(len(whole[0]))])
 
+    @cached_property
+    def tenths(self) -> Tenths:
+        """Composites in whole tenths, shape (subjects, replicates).
+
+        What lies halfway but for the noise of a sum is rounded up, so that machines that add in
+        another order give the same.
+        """
+        return in_tenths(self.composites + NOISE).astype(np.int16)
+
+    @cached_property
     def bases(self) -> Floats:
         """Composites before the premium and the ends of the scale, shape (subjects, replicates)."""
         total = sum(self.dimensions[code] for code in ORDER)
@@ -93,17 +114,18 @@ def draw_indices(seed: str, replicates: int, sizes: Sequence[int]) -> list[Whole
     Returns
     -------
     list of array, shape (replicates, n)
-        One for each size. A number is floor(h n / 2**32) of half a raw word h, so that no number
-        is likelier than another by more than n / 2**32.
+        One for each size. A number is floor(h n / 2**32) of half a raw word h, the lower half
+        first, so that no number is likelier than another by more than n / 2**32.
     """
     words = generator(seed).bit_generator
     drawn = []
     for size in sizes:
         count = replicates * size
-        raw = words.random_raw((count + 1) // 2)
-        halves = np.concatenate([raw & LOW_HALF, raw >> HALF_WORD])[:count]
-        places = (halves * np.uint64(size)) >> HALF_WORD
-        drawn.append(places.astype(np.int64).reshape(replicates, size))
+        halves = words.random_raw((count + 1) // 2).astype("<u8", copy=False).view("<u4")[:count]
+        places = halves.astype(np.uint64)
+        places *= np.uint64(size)
+        places >>= HALF_WORD
+        drawn.append(places.view(np.int64).reshape(replicates, size))
     return drawn
 
 
@@ -116,13 +138,30 @@ def resample(panel: Panel, indices: Sequence[Whole]) -> Replicates:
         The item means.
     indices : sequence of array, shape (replicates, n)
         For each measured dimension the items drawn, by their place within it.
+
+    Returns
+    -------
+    Replicates
+        Without the draws that hold no rated item of some subject in a dimension.
+
+    Raises
+    ------
+    Undefined
+        If that is more than 5% of the draws.
     """
-    return Replicates(
-        {
-            code: _resampled(panel.means[:, panel.items_in(code)], places)
-            for code, places in zip(panel.measured, indices, strict=True)
-        }
-    )
+    drawn = {
+        code: _resampled(panel.means[:, panel.items_in(code)], places)
+        for code, places in zip(panel.measured, indices, strict=True)
+    }
+    if not np.isnan(panel.means).any():
+        return Replicates(drawn)
+    empty = np.array([np.isnan(own).any(axis=0) for own in drawn.values()]).any(axis=0)
+    if empty.mean() > MOST_UNDEFINED:
+        raise Undefined(
+            f"{empty.mean():.0%} of the draws hold no rated item of some subject in a dimension, "
+            f"which is more than {MOST_UNDEFINED:.0%}."
+        )
+    return Replicates({code: own[:, ~empty] for code, own in drawn.items()})
 
 
 def draw_items(panel: Panel, *, seed: str, replicates: int = REPLICATES) -> Replicates:
@@ -147,9 +186,7 @@ def percentile(values: Floats | Tenths, alpha: float = ALPHA) -> list[Range]:
         Of the sorted values those at the places floor(alpha B / 2) and floor((1 - alpha / 2) B),
         from 0.
     """
-    count = values.shape[1]
-    low = math.floor(alpha / 2 * count + NOISE)
-    return _at(values, low, min(count - 1, math.floor((1 - alpha / 2) * count + NOISE)))
+    return _at(values, [_plain(values.shape[1], alpha)])[0]
 
 
 def corrected_percentile(
@@ -160,9 +197,14 @@ def corrected_percentile(
     The places are floor(alpha B / 2) and ceil((1 - alpha / 2) B) - 1: with few replicates the
     outermost ones.
     """
-    count, own = values.shape[1], alpha / comparisons
-    low = math.floor(own / 2 * count + NOISE)
-    return _at(values, low, math.ceil((1 - own / 2) * count - NOISE) - 1)
+    return _at(values, [_shared(values.shape[1], alpha / comparisons)])[0]
+
+
+def both_percentiles(values: Floats | Tenths, comparisons: int) -> tuple[list[Range], list[Range]]:
+    """``percentile`` and ``corrected_percentile``, sorted once."""
+    count = values.shape[1]
+    plain, corrected = _at(values, [_plain(count, ALPHA), _shared(count, ALPHA / comparisons)])
+    return plain, corrected
 
 
 def trial_interval(
@@ -225,28 +267,50 @@ def _enough(replicates: int) -> int:
 
 def _resampled(means: Floats, places: Whole) -> Floats:
     """Means over drawn items, shape (subjects, replicates); NaN where no drawn item is rated."""
-    replicates, size = places.shape[0], means.shape[1]
-    offsets = np.arange(replicates)[:, None] * size
-    times = np.bincount((places + offsets).ravel(), minlength=replicates * size)
-    weights = times.reshape(replicates, size).astype(np.float64)
     known = ~np.isnan(means)
-    sums = np.where(known, means, 0.0) @ weights.T
-    if known.all():
-        return np.asarray(sums / places.shape[1])
-    counts = known.astype(np.float64) @ weights.T
-    drawn = np.full(sums.shape, np.nan)
-    np.divide(sums, counts, out=drawn, where=counts > 0)
+    filled = np.where(known, means, 0.0)
+    drawn = np.empty((len(means), len(places)))
+    for start in range(0, len(places), CHUNK):
+        own = slice(start, start + CHUNK)
+        weights = _times(places[own], means.shape[1])
+        sums = filled @ weights.T
+        if known.all():
+            drawn[:, own] = sums / places.shape[1]
+            continue
+        counts = known.astype(np.float64) @ weights.T
+        drawn[:, own] = np.nan
+        np.divide(sums, counts, out=drawn[:, own], where=counts > 0)
     return drawn
 
 
-def _at(values: Floats | Tenths, low: int, high: int) -> list[Range]:
-    if values.dtype.kind == "f" and np.isnan(values).any():
-        raise Undefined(
-            "Some draws hold no rated item of a subject, so that there is no value to draw from."
-        )
-    ends = np.partition(values, (low, high), axis=1)[:, [low, high]].astype(np.float64)
+def _times(places: Whole, size: int) -> Floats:
+    """How often each item was drawn, shape (replicates, items)."""
+    offsets = np.arange(len(places))[:, None] * size
+    times = np.bincount((places + offsets).ravel(), minlength=len(places) * size)
+    return times.reshape(len(places), size).astype(np.float64)
+
+
+def _plain(count: int, alpha: float) -> tuple[int, int]:
+    high = math.floor((1 - alpha / 2) * count + NOISE)
+    return math.floor(alpha / 2 * count + NOISE), min(count - 1, high)
+
+
+def _shared(count: int, alpha: float) -> tuple[int, int]:
+    high = math.ceil((1 - alpha / 2) * count - NOISE) - 1
+    return math.floor(alpha / 2 * count + NOISE), high
+
+
+def _at(values: Floats | Tenths, places: list[tuple[int, int]]) -> list[list[Range]]:
+    """The sorted values at each two places, for each row."""
+    wanted = sorted({place for pair in places for place in pair})
+    # A whole sort is quicker than ``np.partition`` at several places: it uses wide registers.
+    ends = np.sort(values, axis=1)[:, wanted].astype(np.float64)
     ends[np.abs(ends) < NOISE] = 0.0
-    return [Range(float(one), float(other)) for one, other in ends]
+    column = {place: ends[:, number].tolist() for number, place in enumerate(wanted)}
+    return [
+        [Range(*ends_of_row) for ends_of_row in zip(column[low], column[high], strict=True)]
+        for low, high in places
+    ]
 
 
 def _nearest(share: float, count: int) -> int:

@@ -265,6 +265,18 @@ def test_what_a_killed_task_held_is_asked_by_the_next_one_and_stored_once(subjec
     assert not run.probes.pending().exists()
 
 
+def test_a_task_that_stalled_stores_nothing_in_a_row_that_another_has_taken_over():
+    run = put(wave_of())
+    (stalled, *_) = probes._claim(run, "stalled", 4)
+    Probe.objects.filter(held_by="stalled").update(held_until=timezone.now() - timedelta(seconds=1))
+    probes._claim(run, "another", 4)
+
+    assert not probes.store(run, "stalled", stalled, Reply("completed", text="Too late."))
+
+    stalled.refresh_from_db()
+    assert (stalled.status, stalled.held_by) == (Status.PENDING, "another")
+
+
 def test_rows_that_a_living_task_holds_are_left_to_it(subject):
     subject(lambda question: FORGOT)
     run = put(wave_of())
@@ -274,6 +286,17 @@ def test_rows_that_a_living_task_holds_are_left_to_it(subject):
 
     assert set(run.probes.pending().values_list("pk", flat=True)) == held
     assert Probing.objects.get(run=run).state == RunState.ASKING
+
+
+def test_a_worker_that_was_told_to_end_begins_no_more(subject, monkeypatch):
+    scripted = subject(lambda question: FORGOT)
+    run = put(wave_of())
+    monkeypatch.setattr("runs.probes.is_ending", lambda: len(scripted.heard) >= 4)
+
+    ask_probes(run_id=run.pk)
+
+    assert len(scripted.heard) == run.probes.exclude(status=Status.PENDING).count() < 35
+    assert not run.probes.exclude(held_by="").exists()
 
 
 def test_the_reaper_wakes_somebody_for_probes_that_nobody_puts(monkeypatch):
@@ -373,6 +396,8 @@ def test_the_command_puts_them_to_a_wave_on_its_own(capsys, subject):
     call_command("run", "probe", wave.code)
 
     assert "has had the probes" in capsys.readouterr().out
+    call_command("run", "status", wave.code)
+    assert ": done, 35 of 35" in capsys.readouterr().out
 
 
 def test_the_command_names_the_waves_there_are():

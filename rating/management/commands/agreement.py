@@ -104,7 +104,12 @@ class Command(BaseCommand):
             coefficients=tuple(KINDS),
         )
         if options["json"]:
-            found = as_json(report) | {"n_not_rated": ratings.n_not_rated, "notes": ratings.notes}
+            found = as_json(report) | {
+                "n_not_rated": ratings.n_not_rated,
+                "n_empty_raters": ratings.n_empty_raters,
+                "n_empty_units": ratings.n_empty_units,
+                "notes": ratings.notes,
+            }
             self.stdout.write(json.dumps(found, indent=2, allow_nan=False))
         else:
             lines = _page(options["file"], ratings, report)
@@ -117,15 +122,20 @@ def _page(file: Path, ratings: RatingsFile, report: AgreementReport) -> Iterator
     yield from _table(report)
     yield ""
     yield from _cautions(report)
+    yield f"The scale is {report.scale_in_words}. {report.alpha_meaning}"
+    yield report.meaning
+    yield ""
     for family, names in FAMILIES.items():
         yield from _family(report, family, names)
     yield from _generalised(report)
     yield from _pairs(report)
     yield NO_LIGHT
-    yield f"The scale is {report.scale_in_words}. {report.alpha_meaning}"
-    yield report.meaning
     yield f"Seed {report.seed}, {report.replicates:,} resamples."
     yield from ratings.notes
+    if n := ratings.n_empty_raters:
+        yield f"Raters without any level, left out: {n:,}."
+    if n := ratings.n_empty_units:
+        yield f"Units without any level, left out: {n:,}."
 
 
 def _table(report: AgreementReport) -> Iterator[str]:

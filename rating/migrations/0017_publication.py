@@ -8,8 +8,8 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("rating", "0015_bank_drafts"),
-        ("runs", "0004_wave_published"),
+        ("rating", "0016_run_events"),
+        ("runs", "0005_wave_published"),
     ]
 
     operations = [
@@ -37,6 +37,11 @@ class Migration(migrations.Migration):
                     ("expertise", "expertise"),
                     ("publish", "publish"),
                     ("correct", "correct"),
+                    ("lock", "lock"),
+                    ("deviate", "deviate"),
+                    ("start", "start"),
+                    ("cancel", "cancel"),
+                    ("ceiling", "ceiling"),
                 ],
                 max_length=10,
             ),

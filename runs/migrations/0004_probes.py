@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("runs", "0002_wave_unblinding"),
+        ("runs", "0003_wave_plan"),
     ]
 
     operations = [
@@ -81,6 +81,8 @@ class Migration(migrations.Migration):
                             ("planned", "planned"),
                             ("asking", "asking"),
                             ("stopped", "stopped"),
+                            ("paused", "paused"),
+                            ("cancelled", "cancelled"),
                             ("done", "done"),
                         ],
                         default="asking",
