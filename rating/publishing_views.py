@@ -164,19 +164,23 @@ def report_file(request: StaffRequest, wave: str, name: str) -> HttpResponse:
     found = _wave(wave)
     if found.unblinded_at is None:
         raise Http404
-    makers = {
-        "report.json": (lambda: as_json(acts.report_of(found)), "application/json"),
-        "figures.csv": (lambda: figures_csv(acts.report_of(found)), "text/csv"),
-        "internal.zip": (lambda: acts.bundle_of(found), "application/zip"),
-    }
-    if name not in makers:
-        raise Http404
+    made = _file(found, name)
     if request.method == "GET":
         # The bundle holds every rating with its quotes.
         also = (Saw.RATINGS,) if name.endswith(".zip") else ()
         _record(request, found, Saw.SUBJECTS, *also)
-    make, kind = makers[name]
-    return attachment(make(), kind, f"{found.code}-{name}")
+    return attachment(*made, f"{found.code}-{name}")
+
+
+def _file(wave: Wave, name: str) -> tuple[str | bytes, str]:
+    """The body and the type of a file of the report."""
+    if name == "report.json":
+        return as_json(acts.report_of(wave)), "application/json"
+    if name == "figures.csv":
+        return figures_csv(acts.report_of(wave)), "text/csv"
+    if name == "internal.zip":
+        return acts.bundle_of(wave), "application/zip"
+    raise Http404
 
 
 def attachment(body: str | bytes, kind: str, name: str) -> HttpResponse:

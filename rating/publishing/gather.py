@@ -262,7 +262,7 @@ def _ratings(wave: Wave, *, told: bool) -> list[GivenRow]:
         GivenRow(
             str(response),
             rater,
-            slot,
+            slot or 0,  # a counted rating has one
             level,
             harm,
             tuple(tags),

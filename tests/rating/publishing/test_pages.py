@@ -74,7 +74,8 @@ def test_results_stand_from_a_to_z_with_a_point_of_none_that_is_in_a_group(
     assert [row["subject"][-12:] for row in group["members"]] == ["alike-1-2026", "alike-2-2026"]
     [alone] = report["results"]["alone"]
     assert f"<td>{alone['composite']}, {alone['label']}</td>" in page
-    assert page.count("withheld: in a group") == 2 * 9
+    ranges = sum(len(row["ranges"]) for row in group["members"])
+    assert page.count("withheld: in a group") == ranges > 9
     assert page.index("alike-1-2026") < page.index("alike-2-2026") < page.index("apart-2026")
     assert {one.saw for one in Exposure.objects.filter(person=maintainer)} == {Saw.SUBJECTS}
 
