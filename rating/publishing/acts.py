@@ -1,6 +1,7 @@
 """Publishing a report and correcting it: acts that are logged, and never taken back."""
 
 import hashlib
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
@@ -121,6 +122,19 @@ def correct(wave: Wave, by: User, text: str, *, now: datetime) -> Correction:
             about={"wave": standing.code, "correction": made.pk, "text": said},
         )
     return made
+
+
+def unlike_published() -> Iterator[str]:
+    """The reports that are not what the log says was published, in words."""
+    logged = {
+        about["wave"]: about
+        for about in Event.objects.filter(kind=EventKind.PUBLISH).values_list("about", flat=True)
+    }
+    for one in Publication.objects.select_related("wave").order_by("pk"):
+        about = logged.get(one.wave.code, {})
+        for what, body in (("report", one.text.encode()), ("bundle", bytes(one.bundle))):
+            if hashlib.sha256(body).hexdigest() != about.get(what):
+                yield f"the {what} of {one.wave} is not what was published"
 
 
 def bundle_of(wave: Wave) -> bytes:

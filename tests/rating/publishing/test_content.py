@@ -8,7 +8,7 @@ from django.template.loader import render_to_string
 
 from rating.publishing import schema
 from rating.publishing.content import banned_words, chance, content_of, shown
-from rating.publishing.data import DeclaredRow, DeviationRow, SettledRow
+from rating.publishing.data import DeclaredRow, DeviationRow, PeopleRow, SettledRow
 from rating.publishing.results import results_of
 from rating.publishing_views import pictures_of
 from rating.stats.separation import NO_ORDER, NOT_TOLD_APART
@@ -265,6 +265,51 @@ def test_agreement_does_not_depend_on_the_order_of_ratings():
     turned = replace(data, ratings=data.ratings[::-1])
 
     assert report(turned)["agreement"] == report(data)["agreement"]
+
+
+def official(**changes):
+    """A wave of which every condition of an official one is met."""
+    data = index_data({"a": 3.0, "b": 4.5}, items=3, spread=1.2)
+    items = tuple(replace(item, validated=True, unpublished=True) for item in data.items)
+    return replace(
+        data,
+        wave=replace(data.wave, kind="official"),
+        declared=DeclaredRow(exclusion_rule="More than 5% of quotes.", agreement_floor=0.5),
+        items=items,
+        self_naming=0,
+        **changes,
+    )
+
+
+def test_a_wave_that_meets_every_condition_is_official():
+    content = report(official())
+
+    assert [one["name"] for one in content["gate"] if not one["met"]] == []
+    assert (content["official"], content["comparability"]) == (True, "within-bank")
+    assert "It may not be called an official result." not in content["may_not"]
+    assert "official: true" in page_of(content)
+
+
+@pytest.mark.parametrize(
+    ("changes", "condition"),
+    [
+        ({"people": PeopleRow(3, unqualified=("r-one",))}, "Raters qualified"),
+        ({"people": PeopleRow(3, excluded_afterwards=1)}, "Two human raters"),
+        ({"probed": ()}, "Contamination probes"),
+        ({"settled": ()}, "Every critical-harm flag"),
+    ],
+)
+def test_one_condition_that_is_not_met_makes_it_unofficial(changes, condition):
+    data = official()
+    if "settled" in changes:
+        flagged = (replace(data.ratings[0], critical_harm=True), *data.ratings[1:])
+        changes = {**changes, "ratings": flagged}
+
+    content = report(replace(data, **changes))
+
+    [missing] = [one for one in content["gate"] if not one["met"]]
+    assert missing["name"].startswith(condition)
+    assert (content["official"], content["comparability"]) == (False, "none")
 
 
 # The allow-list

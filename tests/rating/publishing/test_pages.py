@@ -6,6 +6,7 @@ import re
 import zipfile
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
@@ -18,10 +19,19 @@ from rating.publishing import acts
 from rating.publishing.bundle import internal_bundle, reproduce
 from rating.publishing.gather import data_of
 from rating.publishing.results import results_of
+from runs.guards import lifted
 from runs.models import Subject, Wave, WaveKind
-from tests.factories import REPLY, bank_data, make_bank, make_user
+from tests.factories import (
+    REPLY,
+    bank_data,
+    make_bank,
+    make_rater,
+    make_user,
+    make_wave,
+    rated,
+)
 from tests.rating.publishing.made import QUICK
-from tests.rating.publishing.waves import pairs_wave, rated_wave
+from tests.rating.publishing.waves import pairs_wave, rated_wave, unblind
 
 pytestmark = pytest.mark.django_db
 PAGES = ("rating:results", "rating:health", "rating:whole_report")
@@ -264,6 +274,23 @@ def test_the_database_keeps_what_was_published(wave):
     for rows in (Publication.objects.all(), Correction.objects.all()):
         with pytest.raises(IntegrityError), transaction.atomic():
             rows._raw_delete("default")
+
+
+def test_verify_finds_a_report_that_is_not_what_was_published(capsys):
+    wave = make_wave(make_bank(bank_data(2)))
+    for rater in (make_rater(), make_rater()):
+        for _ in range(2):
+            rated(rater)
+    unblind(wave)
+    made = publish(Wave.objects.get(pk=wave.pk))
+    call_command("verify")
+    assert "reports are as they were published" in capsys.readouterr().out
+
+    with lifted():
+        Publication.objects.filter(pk=made.pk).update(text=made.text.replace("A", "B", 1))
+
+    with pytest.raises(CommandError, match=f"the report of {wave.code} is not what was published"):
+        call_command("verify")
 
 
 def test_the_database_publishes_nothing_that_was_not_unblinded():
