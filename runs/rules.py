@@ -36,6 +36,8 @@ RUN_LOCKED = (
 PLAN_LOCKED = "This plan is locked: it cannot change. Plan a new wave."
 STORED = "This response is stored: what a subject said is never changed."
 WORK_FIELDS = ("held_by", "held_until")
+# Decided after the reply has come, and frozen by ``rating`` once somebody reads it.
+MASK_FIELDS = ("mask", "mask_decided_at")
 REPLY_FIELDS = (
     "status",
     "text",
@@ -47,6 +49,8 @@ REPLY_FIELDS = (
     "attempts",
     "message_hash",
     "completed_at",
+    "leak_hits",
+    "self_naming",
 )
 SETTLED = f"OLD.status <> '{Status.PENDING.value}'"
 
@@ -58,7 +62,9 @@ GUARDS = [
     *_frozen(Pair, OF_BANK),
     no_change(Subject, "A subject's identity never changes: register a new subject."),
     no_delete(Subject, "A subject is never deleted."),
-    no_change(Wave, PLAN_LOCKED, but=("ratings_frozen_at", "unblinded_at"), when=LOCKED),
+    no_change(
+        Wave, PLAN_LOCKED, but=("ratings_frozen_at", "unblinded_at", "leak_check"), when=LOCKED
+    ),
     Guard(
         "runs_wave_frozen_once",
         "runs_wave",
@@ -78,7 +84,7 @@ GUARDS = [
     no_change(
         Run,
         PLAN_LOCKED,
-        but=("state", "stop_reason", "started_at", "ended_at", "woken_at"),
+        but=("state", "stop_reason", "started_at", "ended_at", "woken_at", "fingerprints"),
         when=WAVE_LOCKED.format(row="OLD"),
     ),
     no_delete(Run, PLAN_LOCKED, when=WAVE_LOCKED.format(row="OLD")),
@@ -93,8 +99,11 @@ GUARDS = [
         PLAN_LOCKED,
     ),
     no_change(
-        Response, PLAN_LOCKED, but=(*REPLY_FIELDS, *WORK_FIELDS), when=RUN_LOCKED.format(row="OLD")
+        Response,
+        PLAN_LOCKED,
+        but=(*REPLY_FIELDS, *WORK_FIELDS, *MASK_FIELDS),
+        when=RUN_LOCKED.format(row="OLD"),
     ),
-    no_change(Response, STORED, but=WORK_FIELDS, when=SETTLED, name="stored"),
+    no_change(Response, STORED, but=(*WORK_FIELDS, *MASK_FIELDS), when=SETTLED, name="stored"),
     no_delete(Response, "A response is never deleted.", when=RUN_LOCKED.format(row="OLD")),
 ]

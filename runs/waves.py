@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -21,15 +20,17 @@ from runs.models import (
     Run,
     RunState,
     Status,
-    Subject,
     Wave,
 )
 from runs.plan import PlanRefused, Slot, plan_order, reply_seed
-from runs.plan_file import SubjectPlan, WavePlan
+from runs.plan_file import WavePlan
+from runs.preflight import check_wave, preflight
 from runs.prompts import message_hash, messages_for
 from runs.providers import missing_key
 from runs.replies import LARGEST_REPLY, Reply, short
+from runs.subjects import SubjectRefused, subject_for
 from runs.tasks import columns_of, tell, wake
+from runs.traces import traces_of
 
 MOST_FAULTS = 100
 LARGEST_LINE = 8 * LARGEST_REPLY
@@ -78,7 +79,10 @@ def plan_wave(plan: WavePlan) -> Wave:
         _check(wave, exclude=["locked_at"])
         wave.save()
         for wanted in plan.subjects:
-            subject = _subject(wanted)
+            try:
+                subject = subject_for(wanted.stated, wanted.limits)
+            except SubjectRefused as why:
+                raise WaveRefused(*why.faults) from None
             for condition in wanted.conditions:
                 run = Run.objects.create(
                     wave=wave,
@@ -93,6 +97,9 @@ def plan_wave(plan: WavePlan) -> Wave:
                 except PlanRefused as why:
                     raise WaveRefused(str(why)) from None
                 Response.objects.bulk_create(_rows(run, order, items), batch_size=500)
+        faults, _ = preflight(bank, list(wave.runs.all()))
+        if faults:
+            raise WaveRefused(*faults)
         wave.locked_at = timezone.now()
         wave.save(update_fields=["locked_at"])
     return wave
@@ -119,6 +126,8 @@ def start_wave(wave: Wave) -> list[Run]:
             .select_related("subject")
         )
         if faults := sorted({why for run in startable if (why := missing_key(run.subject))}):
+            raise WaveRefused(*faults)
+        if startable and (faults := check_wave(wave, startable)):
             raise WaveRefused(*faults)
         for run in startable:
             run.state = RunState.ASKING
@@ -177,6 +186,7 @@ def import_responses(run: Run, path: Path) -> int:
                 messages = messages_for(run.system_message, row.item.turns, row.item.prompt)
                 Response.objects.filter(pk=row.pk).update(
                     **columns_of(found),
+                    **traces_of(run, row.item, found.text),
                     attempts=[{"outcome": "imported", "detail": "", "at": now.isoformat()}],
                     message_hash=message_hash(messages),
                     completed_at=now,
@@ -194,37 +204,7 @@ def _bank(name: str) -> Bank:
     return banks[name]
 
 
-def _subject(wanted: SubjectPlan) -> Subject:
-    """The subject of this very identity: the one that is registered, or else a new one."""
-    identity: dict[str, Any] = {
-        "developer": wanted.developer,
-        "family": wanted.family,
-        "snapshot": wanted.snapshot,
-        "digest": wanted.digest,
-        "provider": wanted.provider,
-        "base_url": wanted.base_url,
-        "sampling": wanted.sampling,
-        "access_tier": wanted.access_tier,
-        "quantisation": wanted.quantisation,
-    }
-    subject = Subject(**identity)
-    subject.code = subject.own_code()
-    if known := Subject.objects.filter(code=subject.code).first():
-        if other := [key for key, value in identity.items() if getattr(known, key) != value]:
-            differs = ", ".join(
-                f"{key} {getattr(known, key)!r} and not {identity[key]!r}" for key in other
-            )
-            raise WaveRefused(
-                f"{known} is registered with {differs}. A subject never changes: "
-                "write what is registered, or name a snapshot of its own."
-            )
-        return known
-    _check(subject, exclude=["sampling"])
-    subject.save()
-    return subject
-
-
-def _check(row: Subject | Wave, *, exclude: list[str]) -> None:
+def _check(row: Wave, *, exclude: list[str]) -> None:
     try:
         row.full_clean(exclude=exclude)
     except ValidationError as why:

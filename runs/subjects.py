@@ -1,0 +1,121 @@
+"""Subjects in the registry: found by what a file states of them, or registered for good."""
+
+from datetime import date
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from runs.models import NOT_STATED, Provider, Subject, SubjectLimit
+from runs.registry import pinned_by, unpinned
+
+
+class SubjectRefused(ValueError):
+    """A subject that is not registered, with every reason."""
+
+    def __init__(self, *faults: str) -> None:
+        self.faults = faults
+        super().__init__("\n".join(faults))
+
+
+def subject_for(stated: dict[str, Any], limits: dict[str, Any] | None = None) -> Subject:
+    """The subject of this identity: the one that is registered, or else a new one.
+
+    A file that names a registered subject need not repeat all of it; what it states must agree.
+
+    Raises
+    ------
+    SubjectRefused
+        If it differs from what is registered, or may not be registered.
+    """
+    wanted = _columns(stated)
+    subject = Subject(**wanted)
+    known = Subject.objects.filter(code=subject.own_code()).first()
+    if known is None:
+        subject = register(stated)
+    else:
+        if other := [key for key, value in wanted.items() if getattr(known, key) != value]:
+            differs = ", ".join(
+                f"{key} {getattr(known, key)!r} and not {wanted[key]!r}" for key in other
+            )
+            raise SubjectRefused(
+                f"{known} is registered with {differs}. A subject never changes: "
+                "write what is registered, or name a snapshot of its own."
+            )
+        subject = known
+    set_limits(subject, limits or {})
+    return subject
+
+
+def register(
+    stated: dict[str, Any], *, predecessor: Subject | None = None, change: str = ""
+) -> Subject:
+    """Store a new subject, whole and for good.
+
+    Raises
+    ------
+    SubjectRefused
+        With every reason: a name that may move, a tier left open, a subject that is there already.
+    """
+    subject = Subject(**_columns(stated), predecessor=predecessor, change=change)
+    subject.settle_identity()
+    faults = []
+    if not subject.pinned_by:
+        faults.append(unpinned(subject.snapshot))
+    if subject.provider != Provider.DEMO:
+        faults += [
+            f"{key}: missing. State it; where nothing is known of it, write {NOT_STATED!r}."
+            for key in ("access_tier", "quantisation")
+            if not stated.get(key, "").strip()
+        ]
+    if predecessor is not None and not change.strip():
+        faults.append("change: missing. Say what changed since the predecessor.")
+    if Subject.objects.filter(code=subject.code).exists():
+        faults.append(f"{subject.code} is registered already, and a subject never changes.")
+    if faults:
+        raise SubjectRefused(*faults)
+    try:
+        subject.full_clean(exclude=["sampling"])
+    except ValidationError as why:
+        raise SubjectRefused(
+            *(
+                " ".join(said) if name == "__all__" else f"{name}: {' '.join(said)}"
+                for name, said in why.message_dict.items()
+            )
+        ) from None
+    subject.save()
+    return subject
+
+
+@transaction.atomic
+def set_limits(subject: Subject, limits: dict[str, Any]) -> None:
+    """How fast a subject may be asked from now on, as far as it is said; the rest stays."""
+    if limits:
+        SubjectLimit.objects.update_or_create(subject=subject, defaults=limits)
+
+
+def is_pinned(stated: dict[str, Any]) -> bool:
+    """Whether what a file states pins its subject."""
+    found = pinned_by(
+        stated["snapshot"], digest=stated.get("digest", ""), provider=stated["provider"]
+    )
+    return bool(found)
+
+
+def lineage_of(subject: Subject) -> list[Subject]:
+    """The subject after those it succeeds, the first of them first."""
+    line = [subject]
+    while line[0].predecessor is not None:
+        line.insert(0, line[0].predecessor)
+    return line
+
+
+def _columns(stated: dict[str, Any]) -> dict[str, Any]:
+    """What a file states, as the columns hold it. An empty tier is one that is not stated."""
+    columns = dict(stated)
+    for key in ("access_tier", "quantisation"):
+        if not columns.get(key, "x").strip():
+            del columns[key]
+    if "first_seen_date" in columns:
+        columns["first_seen_date"] = date.fromisoformat(columns["first_seen_date"])
+    return columns
