@@ -25,6 +25,18 @@ class RunProgress:
     state: str
     stop_reason: str
     counts: dict[str, int]
+    fingerprints: tuple[dict[str, str], ...] = ()
+
+    @property
+    def changed(self) -> str:
+        """What to say where the service's fingerprint has changed within the run; else nothing."""
+        if len(self.fingerprints) < 2:
+            return ""
+        last = self.fingerprints[-1]
+        return (
+            f"its service changed while it was asked: {len(self.fingerprints)} fingerprints, "
+            f"{last['fingerprint']} since {last['at'][:16].replace('T', ' ')} UTC"
+        )
 
     @property
     def total(self) -> int:
@@ -71,6 +83,8 @@ class Progress:
     per_second: float
     seconds_left: int | None
     faults: tuple[Fault, ...]
+    named: int = 0
+    undecided: int = 0
 
     @property
     def counts(self) -> dict[str, int]:
@@ -138,6 +152,7 @@ def progress_of(wave: Wave) -> Progress:
             state=run.state,
             stop_reason=run.stop_reason,
             counts={status.value: getattr(run, f"n_{status.value}") for status in Status},
+            fingerprints=tuple(run.fingerprints),
         )
         for run in Run.objects.filter(wave=wave)
         .select_related("subject")
@@ -156,6 +171,8 @@ def progress_of(wave: Wave) -> Progress:
     # In its first minute a run has not had a minute to count in.
     seconds = max((now - told["first"]).total_seconds(), 1.0) if told["first"] else 60.0
     per_second = told["count"] / seconds
+    naming = Response.objects.of_wave(wave).exclude(self_naming=[])
+    named = naming.aggregate(all=Count("pk"), open=Count("pk", filter=Q(mask_decided_at=None)))
     left = sum(run.counts[Status.PENDING] for run in runs if run.state == RunState.ASKING)
     return Progress(
         items=Item.objects.served().filter(bank=wave.bank_id).count(),
@@ -164,6 +181,8 @@ def progress_of(wave: Wave) -> Progress:
         per_second=per_second,
         seconds_left=round(left / per_second) if left and per_second else None,
         faults=faults_of(wave),
+        named=named["all"],
+        undecided=named["open"],
     )
 
 

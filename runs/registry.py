@@ -40,9 +40,10 @@ MOVING = {
     "newest", "beta", "alpha",
 }  # fmt: skip
 WORDS = re.compile(r"[a-z]+")
-DATES = re.compile(
-    r"(?<!\d)(?:(?P<y>20\d\d)[-_.]?(?P<m>\d\d)[-_.]?(?P<d>\d\d)"
-    r"|(?P<y2>20\d\d)[-_.](?P<m2>\d\d)|(?P<m3>\d\d)[-_.](?P<y3>20\d\d))(?!\d)"
+DATES = (
+    re.compile(r"(?<!\d)(?P<year>20\d\d)[-_.]?(?P<month>\d\d)[-_.]?(?P<day>\d\d)(?!\d)"),
+    re.compile(r"(?<!\d)(?P<year>20\d\d)[-_.](?P<month>\d\d)(?![-_.]?\d)"),
+    re.compile(r"(?<![\d][-_.])(?<!\d)(?P<month>\d\d)[-_.](?P<year>20\d\d)(?!\d)"),
 )
 FOUR = re.compile(r"(?:^|[-_.@:])(\d\d)(\d\d)(?=$|[-_.@:])")
 BUILD = re.compile(r"[-_@:]0\d\d$")
@@ -57,7 +58,7 @@ def pinned_by(snapshot: str, *, digest: str = "", provider: str = "") -> str:
     name = snapshot.lower()
     if MOVING & set(WORDS.findall(name)):
         return ""
-    if any(_dated(match) for match in DATES.finditer(name)):
+    if any(_dated(match) for one in DATES for match in one.finditer(name)):
         return "date"
     if any(_month_and_more(*map(int, match.groups())) for match in FOUR.finditer(name)):
         return "date"
@@ -65,11 +66,9 @@ def pinned_by(snapshot: str, *, digest: str = "", provider: str = "") -> str:
 
 
 def _dated(match: re.Match[str]) -> bool:
-    year = match["y"] or match["y2"] or match["y3"]
-    month = match["m"] or match["m2"] or match["m3"]
-    day = match["d"] or "01"
+    told = match.groupdict()
     try:
-        date(int(year), int(month), int(day))
+        date(int(told["year"]), int(told["month"]), int(told.get("day", 1)))
     except ValueError:
         return False
     return True

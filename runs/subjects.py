@@ -7,7 +7,8 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from runs.models import NOT_STATED, Provider, Subject, SubjectLimit
-from runs.registry import pinned_by, unpinned
+from runs.plan_file import IDENTITY_KEYS
+from runs.registry import unpinned
 
 
 class SubjectRefused(ValueError):
@@ -60,7 +61,12 @@ def register(
     subject = Subject(**_columns(stated), predecessor=predecessor, change=change)
     subject.settle_identity()
     faults = []
-    if not subject.pinned_by:
+    if subject.runtime and not subject.digest:
+        faults.append(
+            f"digest: missing. What {subject.runtime} serves under a name may change; register "
+            "the subject with: subject add FILE, which reads its digest from there."
+        )
+    elif not subject.pinned_by:
         faults.append(unpinned(subject.snapshot))
     if subject.provider != Provider.DEMO:
         faults += [
@@ -94,14 +100,6 @@ def set_limits(subject: Subject, limits: dict[str, Any]) -> None:
         SubjectLimit.objects.update_or_create(subject=subject, defaults=limits)
 
 
-def is_pinned(stated: dict[str, Any]) -> bool:
-    """Whether what a file states pins its subject."""
-    found = pinned_by(
-        stated["snapshot"], digest=stated.get("digest", ""), provider=stated["provider"]
-    )
-    return bool(found)
-
-
 def lineage_of(subject: Subject) -> list[Subject]:
     """The subject after those it succeeds, the first of them first."""
     line = [subject]
@@ -119,3 +117,17 @@ def _columns(stated: dict[str, Any]) -> dict[str, Any]:
     if "first_seen_date" in columns:
         columns["first_seen_date"] = date.fromisoformat(columns["first_seen_date"])
     return columns
+
+
+def identity_of(subject: Subject) -> dict[str, Any]:
+    """All that a subject is known by, as it may be written down."""
+    first_seen = subject.first_seen_date
+    return {
+        "code": subject.code,
+        **{key: getattr(subject, key) for key in IDENTITY_KEYS},
+        "first_seen_date": first_seen.isoformat() if first_seen else "",
+        "pinned_by": subject.pinned_by,
+        "predecessor": str(subject.predecessor or ""),
+        "change": subject.change,
+        "registered_at": subject.registered_at.isoformat(),
+    }

@@ -26,10 +26,11 @@ from runs.models import Response, ResponseQuerySet, Run, RunState, Status
 from runs.periodic import BesideWorkers, Periodic
 from runs.preflight import leaks_at_call
 from runs.prompts import message_hash, messages_for
-from runs.providers import Calls, Outcome, Question, RunStopped, provider_for
+from runs.providers import Calls, Outcome, Question, provider_for
 from runs.replies import Reply
 from runs.signals import responses_completed
 from runs.traces import traces_of
+from runs.wire import RunStopped
 
 log = logging.getLogger(__name__)
 

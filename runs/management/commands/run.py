@@ -80,6 +80,18 @@ class Command(BaseCommand):
             self.stdout.write(f"{run.subject} ({run.condition}): {run.state}: {counts}")
             if run.stop_reason:
                 self.stdout.write(f"  stopped: {run.stop_reason}")
+            if run.changed:
+                self.stdout.write(f"  flagged: {run.changed}")
+        if checked := found.leak_check:
+            self.stdout.write(
+                f"Leak check: {checked['messages']} messages, {checked['hits']} hits; controls: "
+                f"{checked['fired']} of {checked['planted']} fired."
+            )
+        if told.undecided:
+            self.stdout.write(
+                f"{told.undecided} replies seem to name their maker, and wait for you to decide: "
+                "see Names in replies on the page of the wave."
+            )
         if told.seconds_left is not None:
             self.stdout.write(
                 f"{told.per_second:.1f} a second; about {told.seconds_left} seconds are left."
@@ -116,6 +128,8 @@ def _as_json(wave: Wave) -> str:
             "counts": told.counts,
             "per_second": round(told.per_second, 2),
             "seconds_left": told.seconds_left,
+            "leak_check": wave.leak_check,
+            "naming": {"found": told.named, "undecided": told.undecided},
             "runs": [
                 {
                     "subject": run.subject,
@@ -123,6 +137,7 @@ def _as_json(wave: Wave) -> str:
                     "state": run.state,
                     "stop_reason": run.stop_reason,
                     "counts": run.counts,
+                    "fingerprints": list(run.fingerprints),
                 }
                 for run in told.runs
             ],
