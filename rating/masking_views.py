@@ -32,10 +32,10 @@ def names(request: StaffRequest, wave: str) -> HttpResponse:
 
 @require_POST
 @role_required(Role.MAINTAINER)
-def cover(request: StaffRequest, wave: str, handle: str) -> HttpResponse:
+def cover(request: StaffRequest, wave: str, code: str) -> HttpResponse:
     """Cover the names of one response, or show it as it is."""
     found = get_object_or_404(Wave, code=wave)
-    response = masking.response_of(found, handle)
+    response = masking.response_of(found, code)
     wanted = request.POST.get("do")
     if response is None or wanted not in ("cover", "show"):
         raise Http404

@@ -228,7 +228,8 @@ class LeakIndex:
                 run = next((run for run in _runs(words, size) if run not in own), None)
                 if run is not None:
                     # Another item may have the same words: then the hit is the first one's.
-                    return self._anchors[size][run], description
+                    first = self._anchors.get(size, {}).get(run, Hit("anchor", item.code))
+                    return first, description
         return None
 
     def _own_overlap_fires(self, description: str) -> bool:
