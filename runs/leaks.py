@@ -118,7 +118,7 @@ class LeakIndex:
             if len(item.construct) > 3 and (words := normal(item.construct).split()):
                 phrases[len(words)].setdefault(tuple(words), Hit("construct", item.code))
         self._phrases = phrases
-        self._codes = [(code.lower(), code) for code in self.items]
+        self._by_code = {code.lower(): code for code in self.items}
         names = "|".join(map(re.escape, sorted(self.dimensions)))
         self._dimension = re.compile(rf"(?<![A-Za-z0-9])(?:{names or '(?!)'})(?![A-Za-z0-9])")
         self._own = {
@@ -153,11 +153,11 @@ class LeakIndex:
                 if run in table:
                     found[table[run]] = None
         lowered = text.lower()
-        for lower, code in self._codes:
+        for lower, code in self._by_code.items():
             if lower in lowered and _as_a_word(lower, lowered):
                 found[Hit("item id", code)] = None
-        if SHAPE.search(text):
-            found.setdefault(Hit("item id"), None)
+        if any(shape.lower() not in self._by_code for shape in SHAPE.findall(text)):
+            found[Hit("item id")] = None
         if self._dimension.search(text):
             found[Hit("dimension")] = None
         if ours and any(BANNED.fullmatch(word) for word in words):

@@ -159,13 +159,15 @@ def test_the_controls_count_what_was_planted():
     ("part", "missed"),
     [
         ("_anchors", "an anchor"),
-        ("_codes", "an item id"),
+        ("_by_code", "an item id"),
         ("_dimension", "a dimension"),
     ],
 )
 def test_a_check_that_has_lost_a_part_is_found_out_by_its_controls(part, missed):
     index = LeakIndex(ITEMS)
-    setattr(index, part, re.compile("(?!)") if part == "_dimension" else type(getattr(index, part))())
+    setattr(
+        index, part, re.compile("(?!)") if part == "_dimension" else type(getattr(index, part))()
+    )
     if part == "_anchors":
         index._anchors = {6: {}}
 
@@ -181,7 +183,9 @@ def test_a_normaliser_that_loses_words_is_found_out(monkeypatch):
 
 def test_an_index_that_calls_own_words_a_leak_is_found_out(monkeypatch):
     true = LeakIndex.hits
-    monkeypatch.setattr(LeakIndex, "hits", lambda self, text, of="", ours=False: true(self, text, ours=ours))
+    monkeypatch.setattr(
+        LeakIndex, "hits", lambda self, text, of="", ours=False: true(self, text, ours=ours)
+    )
 
     assert "own words" in str(INDEX.controls())
 
@@ -212,7 +216,7 @@ def test_a_wave_that_would_leak_is_not_planned_and_the_reason_holds_none_of_the_
 def test_a_system_message_that_speaks_of_measuring_is_not_planned():
     make_bank()
 
-    with pytest.raises(WaveRefused, match="system message of condition default .* vocabulary"):
+    with pytest.raises(WaveRefused, match=r"system message of condition default .* vocabulary"):
         plan_wave(a_plan(Item.objects.first(), system_message="You are being rated."))
 
 
@@ -232,9 +236,9 @@ def test_a_start_checks_every_message_and_keeps_that_its_controls_fired(monkeypa
 def test_nothing_is_asked_while_a_control_does_not_fire(monkeypatch):
     run = RunFactory(rows=True, state="planned")
     index = preflights.index_of(run.wave.bank)
-    monkeypatch.setattr(index, "_codes", [])
+    monkeypatch.setattr(index, "_by_code", {})
 
-    with pytest.raises(WaveRefused, match="does not work .*missed: an item id"):
+    with pytest.raises(WaveRefused, match=r"does not work .*missed: an item id"):
         start_wave(run.wave)
 
     run.refresh_from_db()
@@ -259,7 +263,9 @@ def test_two_runs_are_both_checked():
 def test_an_anchors_note_is_kept_from_subjects_too():
     bank = BankFactory(items=1, freeze=False)
     anchor = bank.items.get().anchors.first()
-    type(anchor).objects.filter(pk=anchor.pk).update(note="Think of whether she is still alone in it.")
+    type(anchor).objects.filter(pk=anchor.pk).update(
+        note="Think of whether she is still alone in it."
+    )
 
     index = LeakIndex([guarded(bank.items.get())])
 

@@ -1,6 +1,7 @@
 """Limits of a subject, shared by all workers through the database."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from django.utils import timezone
@@ -49,7 +50,7 @@ def test_no_minute_ever_holds_more_than_the_limit(a_minute, claims):
         begun += begin
 
     apart = timedelta(minutes=1) / a_minute
-    gaps = [later - earlier for earlier, later in zip(begun, begun[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in pairwise(begun)]
     assert all(gap >= apart - timedelta(microseconds=len(begun)) for gap in gaps)
     assert all(at <= now + AHEAD for at in begun)
 

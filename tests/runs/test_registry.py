@@ -82,7 +82,9 @@ def test_a_digest_pins_any_name_and_a_script_its_subject():
 
 @pytest.mark.django_db
 def test_a_moving_alias_is_refused_with_the_way_on():
-    with pytest.raises(SubjectRefused, match="'gpt-4o' is an alias that moves.*Name a dated snapshot"):
+    with pytest.raises(
+        SubjectRefused, match=r"'gpt-4o' is an alias that moves.*Name a dated snapshot"
+    ):
         register(STATED | {"snapshot": "gpt-4o"})
 
     assert register(STATED | {"snapshot": "gpt-4o", "digest": "rev-1"}).pinned_by == "digest"

@@ -58,7 +58,9 @@ def said(protocol, text="Hello", ended=None):
 
 
 def error(kind="", message="No."):
-    return json.dumps({"type": "error", "error": {"type": kind, "code": kind, "message": message}}).encode()
+    return json.dumps(
+        {"type": "error", "error": {"type": kind, "code": kind, "message": message}}
+    ).encode()
 
 
 @both

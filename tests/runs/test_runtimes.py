@@ -10,8 +10,18 @@ from runs.providers import RunStopped
 from runs.replies import Reply
 from runs.runtimes import NoDigest, Verified, digest_in, read_digest
 
-OLLAMA = {"models": [{"name": "llama3:8b", "digest": "a" * 64}, {"name": "phi:latest", "digest": "b" * 64}]}
-PROPS = {"model_path": "/m/llama.gguf", "build_info": "b4242", "chat_template": "x", "total_slots": 4}
+OLLAMA = {
+    "models": [
+        {"name": "llama3:8b", "digest": "a" * 64},
+        {"name": "phi:latest", "digest": "b" * 64},
+    ]
+}
+PROPS = {
+    "model_path": "/m/llama.gguf",
+    "build_info": "b4242",
+    "chat_template": "x",
+    "total_slots": 4,
+}
 VLLM = {"data": [{"id": "org/model", "root": "org/model", "max_model_len": 8192, "created": 1}]}
 
 
