@@ -54,6 +54,7 @@ class StillOpen:
     held_until: datetime | None
     unsettled: int
     undecided_harm: int
+    undecided_names: int = 0
 
     @property
     def any(self) -> bool:
@@ -64,6 +65,7 @@ class StillOpen:
             or self.held
             or self.unsettled
             or self.undecided_harm
+            or self.undecided_names
         )
 
 
@@ -106,6 +108,7 @@ def still_open(wave: Wave) -> StillOpen:
         .values("response")
         .distinct()
         .count(),
+        undecided_names=Response.objects.of_wave(wave).undecided().count(),
     )
 
 

@@ -121,6 +121,7 @@ class LeakIndex:
         self._by_code = {code.lower(): code for code in self.items}
         names = "|".join(map(re.escape, sorted(self.dimensions)))
         self._dimension = re.compile(rf"(?<![A-Za-z0-9])(?:{names or '(?!)'})(?![A-Za-z0-9])")
+        self._read: dict[tuple[str, str], list[Hit]] = {}
         self._own = {
             code: frozenset(self._shingles(item.sent)) for code, item in self.items.items()
         }
@@ -175,10 +176,14 @@ class LeakIndex:
         item = self.items.get(code)
         if item is None or list(messages) != messages_for(system_message, item.turns, item.prompt):
             return [Hit("exactly", code)]
-        found = self.hits(item.sent, of=code)
-        if system_message:
-            found += self.hits(system_message, ours=True)
-        return found
+        # Letter by letter the same as what was read before: what was found then is found now.
+        known = self._read.get((code, system_message))
+        if known is None:
+            known = self.hits(item.sent, of=code)
+            if system_message:
+                known += self.hits(system_message, ours=True)
+            self._read[code, system_message] = known
+        return list(known)
 
     def controls(self) -> Controls:
         """Plant a leak of each kind where a check must find it, and see whether it does."""

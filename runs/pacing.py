@@ -98,13 +98,11 @@ def holds_back(run: Run, now: datetime) -> bool:
     )
 
 
-def settle(run: Run, *, extra_requests: int, extra_tokens: int, now: datetime) -> None:
+def settle(limit: SubjectLimit, *, extra_requests: int, extra_tokens: int, now: datetime) -> None:
     """Put right what was guessed: attempts beyond the first, tokens beyond (or below) the guess."""
     if not extra_requests and not extra_tokens:
         return
-    limit = SubjectLimit.objects.select_for_update().filter(subject_id=run.subject_id).first()
-    if limit is None:
-        return
+    limit = SubjectLimit.objects.select_for_update().get(pk=limit.pk)
     if limit.requests_a_minute:
         free = max(limit.requests_free_at, now)
         limit.requests_free_at = free + MINUTE * extra_requests / limit.requests_a_minute

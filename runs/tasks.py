@@ -153,7 +153,8 @@ def claim(run: Run, holder: str, held: int) -> tuple[list[Response], int]:
             .select_related("item")
             .select_for_update(skip_locked=True, of=("self",))[:wanted]
         )
-        begin = pacing.take(limit, [tokens_of(run, row) for row in rows], now)
+        costs = [tokens_of(run, row) if limit.tokens_a_minute else 0 for row in rows]
+        begin = pacing.take(limit, costs, now)
         rows = rows[: len(begin)]
         for row, at in zip(rows, begin, strict=True):
             row.begins_at = at  # type: ignore[attr-defined]
@@ -227,8 +228,11 @@ def note_fingerprints(run: Run, came: Collection[str]) -> None:
 
 
 def _settle_limits(run: Run, ended: Sequence[tuple[Response, Reply]], now: datetime) -> None:
+    limit = pacing.limit_of(run)
+    if limit is None:
+        return
     pacing.settle(
-        run,
+        limit,
         extra_requests=sum(max(len(reply.attempts) - 1, 0) for _, reply in ended),
         extra_tokens=sum(
             reply.usage["total_tokens"] - tokens_of(run, row)

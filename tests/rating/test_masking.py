@@ -101,6 +101,14 @@ def test_once_somebody_has_it_what_raters_see_stays(named):
         Response.objects.filter(pk=named.pk).update(mask_decided_at=None)
 
 
+def test_freezing_says_how_many_wait(named, client):
+    client.force_login(make_user("maintainer"))
+
+    page = client.get(reverse("rating:freeze", args=[named.run.wave.code]))
+
+    assertContains(page, "Replies that name their maker, not decided")
+
+
 def test_until_then_it_can_be_decided_otherwise_and_each_time_is_in_the_log(named):
     cover(named)
     cover(named, how=False)

@@ -109,7 +109,7 @@ def test_tokens_are_taken_by_a_guess_and_put_right_by_what_was_used():
     rows, _ = tasks.claim(run, "one", 0)
     limit = SubjectLimit.objects.get()
     guessed = limit.tokens_free_at
-    pacing.settle(run, extra_requests=0, extra_tokens=-300, now=timezone.now())
+    pacing.settle(pacing.limit_of(run), extra_requests=0, extra_tokens=-300, now=timezone.now())
 
     assert len(rows) == 1
     limit.refresh_from_db()
@@ -123,7 +123,7 @@ def test_attempts_beyond_the_first_are_requests_too():
     run = asking(subject)
     now = timezone.now() + timedelta(minutes=5)
 
-    pacing.settle(run, extra_requests=3, extra_tokens=0, now=now)
+    pacing.settle(pacing.limit_of(run), extra_requests=3, extra_tokens=0, now=now)
 
     assert SubjectLimit.objects.get().requests_free_at == now + 3 * SECOND
 
