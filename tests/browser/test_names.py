@@ -33,7 +33,7 @@ def test_a_name_is_covered_and_a_rater_quotes_around_it(sign_in, script):
     expect(page.locator("#progress")).to_contain_text("2 replies seem to say who made them.")
     page.locator("#progress").get_by_role("link", name="Names in replies").click()
     for _ in range(2):
-        waiting = page.locator("li", has_text="Not decided.").first
+        waiting = page.locator("article", has_text="Not decided.").first
         waiting.get_by_role("button", name="Cover the name").click()
         expect(page.locator(".messages")).to_contain_text("The name is covered.")
 
