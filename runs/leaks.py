@@ -104,7 +104,7 @@ class LeakIndex:
         }
         # By how many words, then by the words: whose anchor it is.
         self._anchors: dict[int, dict[tuple[str, ...], Hit]] = defaultdict(dict)
-        phrases: dict[int, dict[tuple[str, ...], Hit]] = defaultdict(dict)
+        phrases: dict[tuple[str, ...], Hit] = {}
         for item in self.items.values():
             for level, label, description in item.anchors:
                 words = normal(description).split()
@@ -114,10 +114,13 @@ class LeakIndex:
                         self._anchors[size].setdefault(run, Hit("anchor", item.code, level))
                 if re.search(r"\d", label) and (words := normal(label).split()):
                     # The same label stands at one level of every item.
-                    phrases[len(words)].setdefault(tuple(words), Hit("label", level=level))
+                    phrases.setdefault(tuple(words), Hit("label", level=level))
             if len(item.construct) > 3 and (words := normal(item.construct).split()):
-                phrases[len(words)].setdefault(tuple(words), Hit("construct", item.code))
-        self._phrases = phrases
+                phrases.setdefault(tuple(words), Hit("construct", item.code))
+        # By their first word, since few words of a text begin one.
+        self._phrases: dict[str, list[tuple[tuple[str, ...], Hit]]] = defaultdict(list)
+        for phrase, hit in phrases.items():
+            self._phrases[phrase[0]].append((phrase, hit))
         self._by_code = {code.lower(): code for code in self.items}
         names = "|".join(map(re.escape, sorted(self.dimensions)))
         self._dimension = re.compile(rf"(?<![A-Za-z0-9])(?:{names or '(?!)'})(?![A-Za-z0-9])")
@@ -149,10 +152,10 @@ class LeakIndex:
             for run in _runs(words, size):
                 if run in table and run not in own:
                     found[table[run]] = None
-        for size, table in self._phrases.items():
-            for run in _runs(words, size):
-                if run in table:
-                    found[table[run]] = None
+        for at, word in enumerate(words):
+            for phrase, hit in self._phrases.get(word, ()):
+                if tuple(words[at : at + len(phrase)]) == phrase:
+                    found[hit] = None
         lowered = text.lower()
         for lower, code in self._by_code.items():
             if lower in lowered and _as_a_word(lower, lowered):
@@ -201,10 +204,8 @@ class LeakIndex:
             found = self.hits(f"{first.prompt}\n{description}", of=first.code)
             outcome["an anchor"] = hit in found
         for name, rule in (("a label", "label"), ("a construct", "construct")):
-            run = next(
-                (r for t in self._phrases.values() for r, hit in t.items() if hit.rule == rule),
-                None,
-            )
+            every = (one for some in self._phrases.values() for one in some)
+            run = next((phrase for phrase, hit in every if hit.rule == rule), None)
             if run:
                 plant(name, rule, " ".join(run).upper())
         if first:
