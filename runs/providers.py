@@ -100,6 +100,8 @@ async def ask(
         except Trouble as why:
             reply = Reply("filtered" if why.kind == "filtered" else "failed", detail=why.detail)
             kind, detail, retry_after = why.kind, why.detail, why.retry_after
+        except RunStopped as why:
+            raise RunStopped(why.reason, tuple(attempts)) from None
         detail = without_sent(detail, question.messages)
         attempts.append({"outcome": kind, "detail": detail, "at": at, "seed": seed})
         if kind == "stop":
