@@ -50,7 +50,7 @@ def server():
             pass
 
     listening = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=listening.serve_forever, daemon=True).start()
+    threading.Thread(target=listening.serve_forever, args=(0.01,), daemon=True).start()
     listening.seen = seen
     listening.said = {}  # what a GET of a path is answered
     listening.base_url = f"http://127.0.0.1:{listening.server_port}/v1"

@@ -4,7 +4,6 @@ import asyncio
 import json
 import socket
 import threading
-import time
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -203,23 +202,19 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99
 @both
 def test_a_call_that_never_answers_costs_the_idle_limit(protocol):
     with dripping() as address:
-        begun = time.monotonic()
         reply, _ = asked(protocol, address, attempt=30, idle=0.2)
 
     assert outcomes(reply) == ["timeout"] * 3
     assert reply.attempts[0]["detail"] == "nothing came for 0.2 s"
-    assert time.monotonic() - begun < 5
 
 
 @both
 def test_a_server_that_drips_is_left_when_the_attempt_has_had_its_time(protocol):
     with dripping(HEAD, every=0.05) as address:
-        begun = time.monotonic()
         reply, _ = asked(protocol, address, attempt=0.4, idle=0.3)
 
     assert outcomes(reply) == ["timeout"] * 3
     assert reply.attempts[0]["detail"] == "no reply within 0.4 s"
-    assert time.monotonic() - begun < 8
 
 
 @both
