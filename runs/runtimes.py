@@ -21,13 +21,14 @@ import httpx2
 
 from runs.canonical import digest
 from runs.prompts import Message
-from runs.replies import Reply
+from runs.replies import Reply, short
 from runs.wire import RunStopped, Trouble, client_arguments, limits_of_time
 
 PATHS = {"ollama": "/api/tags", "llama.cpp": "/props", "vllm": "/v1/models"}
 EVERY = 50  # calls
 SECONDS = 10.0
 TRIES = 3
+LONGEST = 100  # characters of what a runtime says, in a row or a message
 
 
 class NoDigest(ValueError):
@@ -61,7 +62,7 @@ def _of_ollama(snapshot: str, models: Any) -> str:
     found = served.get(snapshot) or served.get(f"{snapshot}:latest")
     if not found:
         raise NoDigest(f"Ollama serves no {snapshot}; it serves: {_names(served)}.")
-    return found.removeprefix("sha256:")
+    return short(found, LONGEST).removeprefix("sha256:")
 
 
 def _of_vllm(snapshot: str, models: Any) -> str:
@@ -72,7 +73,7 @@ def _of_vllm(snapshot: str, models: Any) -> str:
 
 
 def _names(served: dict[str, Any]) -> str:
-    return ", ".join(sorted(served)[:20]) or "nothing"
+    return ", ".join(short(name, LONGEST) for name in sorted(served)[:20]) or "nothing"
 
 
 async def read_digest(runtime: str, base_url: str, snapshot: str) -> str:
