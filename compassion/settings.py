@@ -137,9 +137,11 @@ DATABASES = {
 if DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
     # The planner takes disks to turn by default: a few thousand open slots were read and sorted
     # for each card, where the first rows of an index suffice. Compiling costs more than it gains.
-    DATABASES["default"].setdefault("OPTIONS", {}).setdefault(
-        "options", "-c random_page_cost=1.1 -c jit=off"
-    )
+    # The statements of the rating room are planned once for each connection: see its ``rows``.
+    DATABASES["default"]["OPTIONS"] = {
+        "options": "-c random_page_cost=1.1 -c jit=off",
+        "prepare_threshold": 2,
+    } | DATABASES["default"].get("OPTIONS", {})
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     VAR_DIR.mkdir(parents=True, exist_ok=True)
     DATABASES["default"] |= {

@@ -23,7 +23,7 @@ from runs.bank import (
     check_bank,
     unfilled_placeholders,
 )
-from runs.bank_checks import check_whole
+from runs.bank_checks import check_whole, wording_faults
 from runs.models import Bank, Item
 from runs.word_diff import Piece, word_diff
 
@@ -203,7 +203,7 @@ class Outcome:
     """What freezing a draft would bring."""
 
     findings: tuple[Fault, ...]
-    faults: int
+    faults: int  # those that stand in the way
     kept: int
     lost: tuple[str, ...]  # codes of the items whose content hash changes
 
@@ -336,7 +336,8 @@ def outcome_of(draft: BankDraft, *, now: datetime) -> Outcome:
         )
         return Outcome(why.faults, len(why.faults), len(before) - len(lost), lost)
     lost = changed_items(before, file)
-    return Outcome(file.warnings, 0, len(before) - len(lost), lost)
+    found = (*file.warnings, *wording_faults(file))
+    return Outcome(found, 0, len(before) - len(lost), lost)
 
 
 def changed_items(before: Mapping[str, str], file: BankFile) -> tuple[str, ...]:

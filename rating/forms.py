@@ -203,6 +203,13 @@ class Entry:
             quotes=tuple(q for q in self.quotes if (q.start, q.end) != (span.start, span.end)),
         )
 
+    def with_quote_in_hand(self, span: Span, card: Card) -> "Entry":
+        """A quote back in the field, to be worded anew. Words that stand there become one first."""
+        entry = self.with_words(card, None) if self.words.strip() else self
+        if entry.problem or all((q.start, q.end) != (span.start, span.end) for q in entry.quotes):
+            return entry
+        return replace(entry.without_quote(span), words=card.text[span.start : span.end])
+
     def with_words(self, card: Card, hint: int | None) -> "Entry":
         """The words in the quote field made a quote, or the problem with them."""
         try:

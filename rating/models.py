@@ -675,6 +675,11 @@ class EventKind(models.TextChoices):
     REVIEW = "review", "review"
     EXPERTISE = "expertise", "expertise"
     MASK = "mask", "mask"
+    LOCK = "lock", "lock"
+    DEVIATE = "deviate", "deviate"
+    START = "start", "start"
+    CANCEL = "cancel", "cancel"
+    CEILING = "ceiling", "ceiling"
 
 
 class Event(models.Model):

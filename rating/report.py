@@ -1,14 +1,17 @@
 """What an agreement report says: each number with its counts, or the reason for none."""
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rating.coefficients import Ratings
+from rating.figure import Figure as Figure
+from rating.figure import figure_as_json as figure_as_json
 from rating.stats.agreement import (
     REPLICATES,
     Coefficient,
@@ -21,6 +24,7 @@ from rating.stats.agreement import (
     value,
     within_one_share,
 )
+from rating.wide import WideAgreement, methods_as_json, wide_agreement, wide_as_json
 
 FEWEST_PAIRABLE: Final = 30  # pairable units that alpha asks for before it is relied upon
 OVERALL: Final = "All together"
@@ -38,62 +42,22 @@ ALPHA_MEANING: Final = (
 
 @dataclass(frozen=True, slots=True)
 class RatingRow:
-    """The level one rater gave one unit. ``dimension`` is "" where there is none."""
+    """The level one rater gave one unit. ``dimension`` and ``item`` are "" where there is none."""
 
     rater: str
     unit: str
     dimension: str
     level: float
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A number with its interval. ``reason`` says why either is missing."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    reason: str | None = None
-
-    def as_number(self) -> str:
-        """Such as "0.71 (95% interval 0.62 to 0.79)", or a sentence why there is none."""
-        return self._in_words(_number)
-
-    def as_percent(self) -> str:
-        """Such as "81% (95% interval 78% to 84%)", or a sentence why there is none."""
-        return self._in_words(_percent)
-
-    def number(self) -> str:
-        """The number alone, such as "0.71"; empty where there is none."""
-        return "" if self.value is None else _number(self.value)
-
-    def percent(self) -> str:
-        """The share alone, such as "81%"; empty where there is none."""
-        return "" if self.value is None else _percent(self.value)
-
-    def brief(self) -> str:
-        """The number and its interval without a reason; empty where there is no number."""
-        return "" if self.value is None else Figure(self.value, self.low, self.high).as_number()
-
-    @property
-    def why(self) -> str:
-        """A sentence on what is missing; empty where nothing is."""
-        if self.reason is None:
-            return ""
-        what = "number" if self.value is None else "interval"
-        return f"This {what} cannot be given: {self.reason}"
-
-    def _in_words(self, shown: Callable[[float], str]) -> str:
-        if self.value is None:
-            return self.why
-        if self.low is not None and self.high is not None:
-            return f"{shown(self.value)} (95% interval {shown(self.low)} to {shown(self.high)})"
-        return f"{shown(self.value)}. {self.why}" if self.reason else shown(self.value)
+    item: str = ""
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far the raters of some units agree. ``n_units`` have a rating, pairable ones two."""
+    """How far the raters of some units agree. ``n_units`` have a rating, pairable ones two.
+
+    ``words`` are the names of the levels where these are words. ``wide`` holds the coefficients
+    that were asked for besides.
+    """
 
     n_ratings: int
     n_units: int
@@ -104,6 +68,8 @@ class Agreement:
     alpha_ordinal: Figure
     coverage: Figure
     level_counts: tuple[tuple[float, int], ...]
+    words: tuple[str, ...] = ()
+    wide: WideAgreement | None = None
 
     @property
     def unused_levels(self) -> tuple[float, ...]:
@@ -112,7 +78,17 @@ class Agreement:
     @property
     def unused(self) -> str:
         """The unused levels in words, such as "4 and 5"; "none" where all were used."""
-        return _listed(self.unused_levels) or "none"
+        return self.in_words(self.unused_levels)
+
+    def in_words(self, levels: Sequence[float]) -> str:
+        """Some of the levels in words, such as "4 and 5"; "none" where there are none."""
+        return _in_words([self.name_of(level) for level in levels]) or "none"
+
+    def name_of(self, level: float) -> float | str:
+        """The level as it is written: a number, or its word."""
+        if not self.words:
+            return level
+        return self.words[[step for step, _ in self.level_counts].index(level)]
 
     @property
     def sufficient(self) -> bool:
@@ -147,6 +123,8 @@ class AgreementReport:
     seed: str
     replicates: int
     alpha_meaning: str = ALPHA_MEANING
+    words: tuple[str, ...] = ()
+    coefficients: tuple[str, ...] = ()
 
     @property
     def meaning(self) -> str:
@@ -160,7 +138,7 @@ class AgreementReport:
 
     @property
     def scale_in_words(self) -> str:
-        return _listed(self.scale)
+        return _in_words(self.words or self.scale)
 
     @property
     def sentence(self) -> str:
@@ -194,19 +172,23 @@ def agreement_report(
     seed: str,
     replicates: int = REPLICATES,
     dimensions: Sequence[str] | None = None,
+    words: Sequence[str] = (),
+    coefficients: Collection[str] = (),
 ) -> AgreementReport:
     """Return the agreement of all rows and of each dimension.
 
     A unit is a unit in a dimension. ``dimensions`` names them in the instrument's order, also
-    those without a rating; left out, those of the rows stand from A to Z.
+    those without a rating; left out, those of the rows stand from A to Z. ``words`` are the names
+    of the levels where these are words. ``coefficients`` are those wanted besides, by their names
+    in ``rating.coefficients.KINDS``: nothing is computed that is not asked for.
 
     Raises
     ------
     ValueError
         If a rater rated a unit twice, a level is not on the scale, a dimension is not among
-        ``dimensions``, or only some rows have a dimension.
+        ``dimensions``, only some rows have a dimension, or a unit is of two items.
     """
-    table = _Table.of(rows, scale)
+    table = _Table.of(rows, scale, tuple(words))
     found = sorted(set(table.dimensions))
     names = [name for name in found if name] if dimensions is None else list(dimensions)
     if "" in found and (len(found) > 1 or names):
@@ -218,30 +200,34 @@ def agreement_report(
     if len(set(names)) < len(names):
         raise ValueError(f"A dimension is named twice: {', '.join(names)}.")
     everything = np.ones(len(table.unit), dtype=bool)
+    agreement = partial(_agreement, table, coefficients=coefficients, replicates=replicates)
     return AgreementReport(
-        overall=_agreement(table, everything, f"{seed}|overall", replicates),
+        overall=agreement(everything, seed=f"{seed}|overall"),
         dimensions={
-            name: _agreement(table, table.of_dimension(name), f"{seed}|in|{name}", replicates)
-            for name in names
+            name: agreement(table.of_dimension(name), seed=f"{seed}|in|{name}") for name in names
         },
         scale=table.scale,
         seed=seed,
         replicates=replicates,
+        words=table.words,
+        coefficients=tuple(coefficients),
     )
 
 
 def as_json(report: AgreementReport) -> dict[str, Any]:
     """Return the report as plain JSON values, in which nothing is NaN or infinite."""
+    methods = {"methods": methods_as_json(report.coefficients)} if report.coefficients else {}
     return {
         "overall": _agreement_as_json(report.overall),
         "dimensions": {
             name: _agreement_as_json(agreement) for name, agreement in report.dimensions.items()
         },
-        "scale": list(report.scale),
+        "scale": list(report.words or report.scale),
         "seed": report.seed,
         "replicates": report.replicates,
         "interval": "95% percentile bootstrap over units: these raters, other responses",
         "about": f"{report.alpha_meaning} {report.meaning}",
+        **methods,
     }
 
 
@@ -250,31 +236,68 @@ class _Table:
     """Rows as columns of numbers, so that millions fit in memory."""
 
     scale: tuple[float, ...]
+    words: tuple[str, ...]
     raters: list[str]
     units: list[tuple[str, str]]
+    items: list[str]
     rater: NDArray[np.int64]
     unit: NDArray[np.int64]
     level: NDArray[np.int64]
 
     @classmethod
-    def of(cls, rows: Iterable[RatingRow], scale: Sequence[float]) -> "_Table":
+    def of(
+        cls, rows: Iterable[RatingRow], scale: Sequence[float], words: tuple[str, ...]
+    ) -> "_Table":
         steps = {float(step): place for place, step in enumerate(scale)}
         raters: dict[str, int] = {}
         units: dict[tuple[str, str], int] = {}
+        items: list[str] = []
         columns = array("q"), array("q"), array("q")
         for row in rows:
             if row.level not in steps:
                 raise ValueError(
                     f"{row.rater} gave {_place(row.unit, row.dimension)} the level "
-                    f"{row.level:g}, which is not on the scale {_listed(tuple(steps))}."
+                    f"{row.level:g}, which is not on the scale {_in_words(tuple(steps))}."
+                )
+            unit = units.setdefault((row.unit, row.dimension), len(units))
+            if unit == len(items):
+                items.append(row.item)
+            elif items[unit] != row.item:
+                raise ValueError(
+                    f"There are two items for {_place(row.unit, row.dimension)}: "
+                    f"{items[unit]!r} and {row.item!r}. Give it one."
                 )
             columns[0].append(raters.setdefault(row.rater, len(raters)))
-            columns[1].append(units.setdefault((row.unit, row.dimension), len(units)))
+            columns[1].append(unit)
             columns[2].append(steps[row.level])
-        rater, unit, level = (np.array(column, dtype=np.int64) for column in columns)
-        table = cls(tuple(steps), list(raters), list(units), rater, unit, level)
+        rater, unit_of, level = (np.array(column, dtype=np.int64) for column in columns)
+        table = cls(tuple(steps), words, list(raters), list(units), items, rater, unit_of, level)
         table._refuse_a_rater_twice()
         return table
+
+    @cached_property
+    def by_name(self) -> Ratings:
+        """All ratings with raters, units and items numbered by name, so that their order in the
+        rows changes nothing.
+
+        Units hang together by item; where no item is named, those of one name in all dimensions
+        do. Levels could have gone to another unit of the item in the dimension, or where no item
+        is named, of the dimension.
+        """
+        rater, unit = _ranks(self.raters)[self.rater], _ranks(self.units)[self.unit]
+        dimensions = _ranks(self.dimensions)
+        item = _ranks(self.items) if any(self.items) else _ranks([name for name, _ in self.units])
+        within = item if any(self.items) else np.zeros_like(item)
+        block = within * (dimensions.max(initial=0) + 1) + dimensions
+        return Ratings(
+            self.scale,
+            rater,
+            unit,
+            self.level,
+            item[self.unit],
+            block[self.unit],
+            bool(self.words),
+        )
 
     @property
     def dimensions(self) -> list[str]:
@@ -296,7 +319,20 @@ class _Table:
             )
 
 
-def _agreement(table: _Table, chosen: NDArray[np.bool_], seed: str, replicates: int) -> Agreement:
+def _ranks(names: Sequence[Any]) -> NDArray[np.int64]:
+    """The place of each name among the distinct ones in order, from 0."""
+    places = {name: place for place, name in enumerate(sorted(set(names)))}
+    return np.array([places[name] for name in names], dtype=np.int64)
+
+
+def _agreement(
+    table: _Table,
+    chosen: NDArray[np.bool_],
+    *,
+    seed: str,
+    replicates: int,
+    coefficients: Collection[str],
+) -> Agreement:
     units, numbered = np.unique(table.unit[chosen], return_inverse=True)
     patterns = tally_rows(numbered, table.level[chosen], table.scale)
     n_pairable = patterns.pairable.n_units
@@ -315,6 +351,27 @@ def _agreement(table: _Table, chosen: NDArray[np.bool_], seed: str, replicates: 
             else Figure(None, reason="There are no ratings.")
         ),
         level_counts=tuple(zip(table.scale, patterns.level_counts.tolist(), strict=True)),
+        words=table.words,
+        wide=_wide(table, chosen, coefficients, seed=seed, replicates=replicates)
+        if coefficients
+        else None,
+    )
+
+
+def _wide(
+    table: _Table,
+    chosen: NDArray[np.bool_],
+    coefficients: Collection[str],
+    *,
+    seed: str,
+    replicates: int,
+) -> WideAgreement:
+    return wide_agreement(
+        table.by_name.at(np.flatnonzero(chosen)),
+        coefficients,
+        sorted(table.raters),
+        seed=seed,
+        replicates=replicates,
     )
 
 
@@ -341,41 +398,19 @@ def _agreement_as_json(agreement: Agreement) -> dict[str, Any]:
         "alpha_ordinal": figure_as_json(agreement.alpha_ordinal),
         "coverage": figure_as_json(agreement.coverage),
         "sufficient": agreement.sufficient,
-        "unused_levels": list(agreement.unused_levels),
+        "unused_levels": [agreement.name_of(level) for level in agreement.unused_levels],
         "level_counts": [
-            {"level": level, "ratings": count} for level, count in agreement.level_counts
+            {"level": agreement.name_of(level), "ratings": count}
+            for level, count in agreement.level_counts
         ],
+        **(wide_as_json(agreement.wide, agreement.name_of) if agreement.wide else {}),
     }
 
 
-def figure_as_json(figure: Figure) -> dict[str, float | str | None]:
-    return {
-        "value": figure.value,
-        "low": figure.low,
-        "high": figure.high,
-        "reason": figure.reason,
-    }
-
-
-def _number(value: float) -> str:
-    """Two decimals, but never "1.00" for less than full agreement."""
-    shown = f"{value:.2f}"
-    if shown == "1.00" and value < 1 - 1e-9:
-        return "over 0.99"
-    return "0.00" if shown == "-0.00" else shown
-
-
-def _percent(value: float) -> str:
-    """Whole percent, but never "100%" for less than all or "0%" for more than none."""
-    shown = f"{value:.0%}"
-    if shown == "100%" and value < 1 - 1e-9:
-        return "over 99%"
-    return "under 1%" if shown == "0%" and value > 1e-9 else shown
-
-
-def _listed(levels: Sequence[float]) -> str:
+def _in_words(levels: Sequence[float | str]) -> str:
     """Levels in words, such as "1, 2 and 3"."""
-    *most, last = [f"{level:g}" for level in levels] or [""]
+    named = [level if isinstance(level, str) else f"{level:g}" for level in levels]
+    *most, last = named or [""]
     return f"{', '.join(most)} and {last}" if most else last
 
 

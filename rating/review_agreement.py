@@ -8,7 +8,6 @@ import numpy as np
 from rating.models import CRITERIA, ItemReview, ReviewHold, Role, User, Verdict
 from rating.review_choice import Standing
 from rating.reviews import Wording, waiting_for, wordings
-from rating.stats.ac1 import ac1_for_nominal
 from rating.stats.agreement import (
     Coefficient,
     Interval,
@@ -19,8 +18,11 @@ from rating.stats.agreement import (
     tally,
     value,
 )
+from rating.stats.chance import coefficient, gwet_chance
+from rating.stats.weights import identity
 
 SCALE = (0.0, 1.0)
+AC1 = coefficient(gwet_chance, identity(len(SCALE)))
 SEED = "item reviews"
 TITLES = {
     "applicable": "Applicable",
@@ -96,7 +98,7 @@ def _line(title: str, patterns: Patterns) -> Line:
         title,
         patterns.pairable.n_units,
         _figure(exact_share, patterns, f"{SEED} {title} percent"),
-        _figure(ac1_for_nominal, patterns, f"{SEED} {title} ac1"),
+        _figure(AC1, patterns, f"{SEED} {title} ac1"),
     )
 
 

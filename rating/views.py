@@ -204,6 +204,8 @@ def _do(
         entry = entry.with_sentences(marked, card)
     elif act == "remove" and (span := span_named(named)):
         entry = entry.without_quote(span)
+    elif act == "reword" and (span := span_named(named)):
+        entry = entry.with_quote_in_hand(span, card)
     elif act == "use" and (span := span_named(named)):
         entry = entry.with_place(span, card)
     elif act == "clear":
@@ -418,7 +420,8 @@ def _keep(
     if request.htmx and act == "view":
         return retarget(_part(request, "rating/_response.html", card, entry), "#response")
     if not request.htmx and status == 200:
-        place = {"view": "response", "quote": "quotes", "sentences": "quotes"}.get(act, "panel")
+        places = {"view": "response", "quote": "quotes", "sentences": "quotes", "reword": "words"}
+        place = places.get(act, "panel")
         return HttpResponseRedirect(f"{reverse('rating:queue')}#{place}", status=303)
     return _show_panel(request, assignment, card, entry, status=status)
 

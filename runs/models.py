@@ -13,6 +13,7 @@ from django.utils.text import slugify
 from runs.bank import BankFile, bank_hash, is_unpublished
 from runs.bank_text import item_row, pair_row
 from runs.canonical import digest
+from runs.declared import Costs, Declared, costs_of, declared_of
 from runs.registry import (
     MODERATION,
     PINNED,
@@ -398,8 +399,14 @@ class Wave(models.Model):
     bank = models.ForeignKey(Bank, models.PROTECT)
     seed = models.CharField(max_length=100)
     trials = models.PositiveSmallIntegerField()
+    # Where each item is asked once, the report tells ranges and no points.
+    ranges_only = models.BooleanField(default=False)
     preregistration = models.TextField(blank=True)
     preregistration_hash = models.CharField(max_length=64)
+    # The plan as its file or its pages gave it. A draft has this alone; locking makes the rows.
+    plan = models.JSONField(default=dict)
+    # What all its runs may cost together. It may be moved, on record, while the plan stays.
+    cost_ceiling = models.DecimalField(max_digits=12, decimal_places=2, null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
     locked_at = models.DateTimeField(null=True, blank=True)
     # From then on no rating counts that was not there before; then it may be told who said what.
@@ -424,11 +431,48 @@ class Wave(models.Model):
     def __str__(self) -> str:
         return self.code
 
+    @property
+    def is_draft(self) -> bool:
+        """Whether its plan may still change: rows are made when it is locked."""
+        return bool(self.plan) and self.locked_at is None
+
+    @property
+    def declared(self) -> Declared:
+        return declared_of(self.plan)
+
+    @property
+    def costs(self) -> Costs:
+        return costs_of(self.plan)
+
+
+class Deviation(models.Model):
+    """What was done otherwise than registered. Appended under the text, which stays as it was."""
+
+    wave = models.ForeignKey(Wave, models.PROTECT, related_name="deviations")
+    number = models.PositiveSmallIntegerField()
+    text = models.TextField()
+    after_data = models.BooleanField()
+    declared_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["wave", "number"], name="runs_deviation_one_per_number"
+            ),
+            models.CheckConstraint(condition=~Q(text=""), name="runs_deviation_says_something"),
+        ]
+        ordering = ["wave", "number"]
+
+    def __str__(self) -> str:
+        return f"D{self.number}"
+
 
 class RunState(models.TextChoices):
     PLANNED = "planned", "planned"
     ASKING = "asking", "asking"
     STOPPED = "stopped", "stopped"
+    PAUSED = "paused", "paused"
+    CANCELLED = "cancelled", "cancelled"
     DONE = "done", "done"
 
 
@@ -446,6 +490,10 @@ class Run(models.Model):
     woken_at = models.DateTimeField(null=True, blank=True)
     # Each fingerprint that came back, with the moment it first did. More than one is a flag.
     fingerprints = models.JSONField(default=list, blank=True)
+    # Kept as replies are stored: what was paid for, and how many in a row brought nothing.
+    tokens_in = models.BigIntegerField(default=0)
+    tokens_out = models.BigIntegerField(default=0)
+    failures_in_a_row = models.PositiveIntegerField(default=0)
 
     class Meta:
         constraints = [

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from runs.canonical import NOT_TEXT
+from runs.declared import Costs, Declared, costs_of, declared_of, in_cost, in_declared, unknown
 from runs.registry import (
     MODERATION,
     RUNTIMES,
@@ -24,10 +25,13 @@ LARGEST_FILE = 1_000_000
 KINDS = ("local", "pilot", "official")
 PROVIDERS = ("openai", "anthropic", "demo", "import")
 SLUG = re.compile(r"[A-Za-z0-9_-]{1,50}")
+LEAST_TRIALS = 3
 MOST_TRIALS = 100
+TAKEN = ("new",)  # a page of its own
 MOST_TOKENS = 1_000_000
 
-WAVE_KEYS = ("code", "title", "kind", "bank", "seed", "trials", "preregistration", "subjects")
+BASIC_KEYS = ("code", "title", "kind", "bank", "seed", "trials", "ranges_only")
+WAVE_KEYS = (*BASIC_KEYS, "preregistration", "declared", "cost", "subjects")
 # What makes a subject this one. See ``registry``.
 IDENTITY_KEYS = (
     "developer",
@@ -111,22 +115,53 @@ class WavePlan:
     trials: int
     preregistration: str
     subjects: tuple[SubjectPlan, ...]
+    ranges_only: bool = False
+    declared: Declared = field(default_factory=Declared)
+    costs: Costs = field(default_factory=Costs)
+    # The tables it was read from, as a draft keeps them.
+    data: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def runs(self) -> list[tuple[str, str]]:
+        """The snapshot and the condition of each run that is planned."""
+        return [
+            (subject.snapshot, condition.name)
+            for subject in self.subjects
+            for condition in subject.conditions
+        ]
 
 
 def read_plan(path: Path) -> WavePlan:
     """The plan in a file. Raises ``PlanFileRefused`` with every fault."""
+    return plan_of(read_data(path))
+
+
+def read_data(path: Path) -> dict[str, Any]:
+    """The tables in a file, checked. Raises ``PlanFileRefused`` with every fault."""
     size = path.stat().st_size
     if size > LARGEST_FILE:
         raise PlanFileRefused(
             [f"{path.name} has {size:,} bytes; a plan may have {LARGEST_FILE:,}."]
         )
-    return parse_plan(path.read_bytes())
+    return parse_data(path.read_bytes())
 
 
 def parse_plan(raw: bytes) -> WavePlan:
     """The plan in the bytes of a file. Raises ``PlanFileRefused`` with every fault."""
+    return plan_of(parse_data(raw))
+
+
+def parse_data(raw: bytes) -> dict[str, Any]:
+    """The tables in the bytes of a file, checked. Raises ``PlanFileRefused`` with every fault."""
     data = _parsed(raw)
-    if faults := list(_in_wave(data)):
+    if faults := list(in_wave(data)):
+        raise PlanFileRefused(faults)
+    return data
+
+
+def plan_of(data: dict[str, Any]) -> WavePlan:
+    """The plan in these tables, whichever way they came. Raises ``PlanFileRefused``."""
+    if faults := list(in_wave(data)):
         raise PlanFileRefused(faults)
     return WavePlan(
         code=data["code"],
@@ -155,6 +190,10 @@ def parse_plan(raw: bytes) -> WavePlan:
             )
             for row in data["subjects"]
         ),
+        ranges_only=data.get("ranges_only", False),
+        declared=declared_of(data),
+        costs=costs_of(data),
+        data=data,
     )
 
 
@@ -170,7 +209,7 @@ class SubjectFile:
 def parse_subject(raw: bytes) -> SubjectFile:
     """The subject in the bytes of a file. Raises ``PlanFileRefused`` with every fault."""
     data = _parsed(raw)
-    faults = [*_unknown(data, FILE_KEYS, ""), *_in_identity(data, "")]
+    faults = [*unknown(data, FILE_KEYS, ""), *_in_identity(data, "")]
     if "change" in data:
         faults += _text(data, "change", "", most=5000)
     if faults:
@@ -202,18 +241,60 @@ def on_loopback(base_url: str) -> bool:
         return False
 
 
-def _in_wave(data: dict[str, Any]) -> Iterator[str]:
-    yield from _unknown(data, WAVE_KEYS, "")
+def in_wave(data: dict[str, Any]) -> Iterator[str]:
+    """Every fault of a whole plan."""
+    yield from unknown(data, WAVE_KEYS, "")
+    yield from in_basics(data)
+    yield from _text(data, "preregistration", "", most=LARGEST_FILE, may_be_empty=True)
+    yield from in_subjects(data.get("subjects"))
+    runs = runs_in(data)
+    yield from in_declared(data.get("declared", {}), runs)
+    yield from in_cost(data.get("cost", {}), [snapshot for snapshot, _ in runs])
+
+
+def in_basics(data: dict[str, Any]) -> Iterator[str]:
+    """The faults of what a plan says of itself."""
     yield from _text(data, "code", "", most=50)
     yield from _text(data, "title", "", most=200)
     yield from _text(data, "bank", "", most=151)
     yield from _text(data, "seed", "", most=100)
-    yield from _text(data, "preregistration", "", most=LARGEST_FILE, may_be_empty=True)
     yield from _one_of(data, "kind", "", KINDS)
     if isinstance(code := data.get("code"), str) and code and not SLUG.fullmatch(code):
         yield f"code: {code!r} may have letters, digits, - and _ only, and at most 50 of them."
+    if code in TAKEN:
+        yield f"code: {code!r} is the name of a page; take another."
     yield from _whole(data, "trials", "", 1, MOST_TRIALS, needed=True)
-    subjects = _tables(data.get("subjects"))
+    yield from _in_ranges_only(data)
+
+
+def _in_ranges_only(data: dict[str, Any]) -> Iterator[str]:
+    """Whether the trials suffice: at least three, or one where only ranges are told."""
+    alone, trials = data.get("ranges_only", False), data.get("trials")
+    if type(alone) is not bool:
+        yield f"ranges_only: {alone!r} is not true or false."
+    elif type(trials) is not int or not 1 <= trials <= MOST_TRIALS:
+        return
+    elif alone and trials != 1:
+        yield f"trials: a wave that tells ranges only has 1 trial, not {trials}."
+    elif not alone and trials < LEAST_TRIALS:
+        yield (
+            f"trials: {trials} is too few: plan at least {LEAST_TRIALS}, "
+            "or 1 with ranges_only = true, where no points will be told."
+        )
+
+
+def runs_in(data: dict[str, Any]) -> list[tuple[str, str]]:
+    """The snapshot and the condition of each run in tables that need not be checked."""
+    return [
+        (str(row.get("snapshot")), str(condition.get("name")))
+        for row in _tables(data.get("subjects"))
+        for condition in _tables(row.get("conditions"))
+    ]
+
+
+def in_subjects(rows: Any) -> Iterator[str]:
+    """The faults of the subjects of a plan."""
+    subjects = _tables(rows)
     if not subjects:
         yield "subjects: there must be at least one [[subjects]] table."
         return
@@ -228,10 +309,16 @@ def _in_wave(data: dict[str, Any]) -> Iterator[str]:
                 f"subjects: {' '.join(name)} stands {times} times. "
                 "List a subject once, with all its conditions."
             )
+    for snapshot, times in Counter(name[2] for name in names).items():
+        if times > 1:
+            yield (
+                f"subjects: the snapshot {snapshot} is of {times} subjects; comparisons and "
+                "prices could not tell them apart. Plan a wave for each."
+            )
 
 
 def _in_subject(row: dict[str, Any], where: str) -> Iterator[str]:
-    yield from _unknown(row, SUBJECT_KEYS, where)
+    yield from unknown(row, SUBJECT_KEYS, where)
     yield from _in_identity(row, where)
     conditions = _tables(row.get("conditions"))
     if not conditions:
@@ -298,7 +385,7 @@ def _in_limits(limits: Any, where: str) -> Iterator[str]:
     if not isinstance(limits, dict):
         yield f"{where}{limits!r} is not a table."
         return
-    yield from _unknown(limits, LIMIT_KEYS, where)
+    yield from unknown(limits, LIMIT_KEYS, where)
     yield from _whole(limits, "in_flight", where, 1, 1000)
     for key in ("requests_a_minute", "tokens_a_minute"):
         yield from _whole(limits, key, where, 1, MOST_A_MINUTE)
@@ -310,7 +397,7 @@ def _in_limits(limits: Any, where: str) -> Iterator[str]:
 
 
 def _in_condition(row: dict[str, Any], where: str) -> Iterator[str]:
-    yield from _unknown(row, CONDITION_KEYS, where)
+    yield from unknown(row, CONDITION_KEYS, where)
     yield from _text(row, "name", where, most=50)
     if isinstance(name := row.get("name"), str) and name and not SLUG.fullmatch(name):
         yield f"{where}name: {name!r} may have letters, digits, - and _ only."
@@ -344,7 +431,7 @@ def _in_sampling(sampling: Any, where: str) -> Iterator[str]:
     if not isinstance(sampling, dict):
         yield f"{where}{sampling!r} is not a table."
         return
-    yield from _unknown(sampling, SAMPLING_KEYS, where)
+    yield from unknown(sampling, SAMPLING_KEYS, where)
     for key, most in (("temperature", 2), ("top_p", 1)):
         value = sampling.get(key, 0)
         number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -352,12 +439,6 @@ def _in_sampling(sampling: Any, where: str) -> Iterator[str]:
             yield f"{where}{key}: {value!r} is not a number from 0 to {most}."
     for key in ("max_tokens", "max_completion_tokens", "context_limit"):
         yield from _whole(sampling, key, where, 1, MOST_TOKENS)
-
-
-def _unknown(row: dict[str, Any], keys: tuple[str, ...], where: str) -> Iterator[str]:
-    for key in row:
-        if key not in keys:
-            yield f"{where}there is no key {key!r}; the keys are: {', '.join(keys)}."
 
 
 def _text(

@@ -1,5 +1,6 @@
 """The leak checks of a wave: all that it would send, held against all its bank keeps to people."""
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -37,8 +38,10 @@ def guarded(item: Item) -> Guarded:
     )
 
 
-def preflight(bank: Bank, runs: list[Run]) -> tuple[list[str], dict[str, Any]]:
-    """Hold every message of these runs against the bank: the faults, and what is kept of it.
+def preflight(bank: Bank, systems: Mapping[str, str]) -> tuple[list[str], dict[str, Any]]:
+    """Hold every message of a wave against its bank: the faults, and what is kept of it.
+
+    ``systems`` are the system messages, each with the name of a condition that sends it.
 
     Controls come first: a check that misses what was planted is a fault, whatever it says.
     """
@@ -49,8 +52,7 @@ def preflight(bank: Bank, runs: list[Run]) -> tuple[list[str], dict[str, Any]]:
         faults.append(f"The leak check does not work ({controls}), so nothing is asked.")
     items = list(Item.objects.served().filter(bank=bank))
     sent = 0
-    # Two runs that send the same are read once.
-    for system_message, condition in {run.system_message: run.condition for run in runs}.items():
+    for system_message, condition in systems.items():
         ours = index.hits(system_message, ours=True)
         faults += faults_of(ours, f"The system message of condition {condition}")
         for item in items:
@@ -70,7 +72,7 @@ def preflight(bank: Bank, runs: list[Run]) -> tuple[list[str], dict[str, Any]]:
 
 def check_wave(wave: Wave, runs: list[Run]) -> list[str]:
     """Check what these runs would send, and keep on the wave that it was done. Returns the faults."""
-    faults, kept = preflight(wave.bank, runs)
+    faults, kept = preflight(wave.bank, {run.system_message: run.condition for run in runs})
     Wave.objects.filter(pk=wave.pk).update(leak_check=kept)
     wave.leak_check = kept
     return faults

@@ -1,7 +1,19 @@
 """What the tables of this app refuse beyond their constraints. See ``guards``."""
 
 from runs.guards import Guard, no_change, no_delete
-from runs.models import Anchor, Bank, Item, Pair, Response, Run, Status, Subject, Wave
+from runs.models import (
+    Anchor,
+    Bank,
+    Deviation,
+    Item,
+    Pair,
+    Response,
+    Run,
+    RunState,
+    Status,
+    Subject,
+    Wave,
+)
 
 FROZEN = "This bank is frozen: a bank never changes; import a new version."
 BANK_OF_ITEM = "(SELECT b.frozen_at FROM runs_item i JOIN runs_bank b ON b.id = i.bank_id WHERE i.id = {row}.item_id)"
@@ -35,6 +47,18 @@ RUN_LOCKED = (
 )
 PLAN_LOCKED = "This plan is locked: it cannot change. Plan a new wave."
 STORED = "This response is stored: what a subject said is never changed."
+RUN_WORK = (
+    "state",
+    "stop_reason",
+    "started_at",
+    "ended_at",
+    "woken_at",
+    "tokens_in",
+    "tokens_out",
+    "failures_in_a_row",
+    "fingerprints",
+)
+DEVIATION = "A deviation is never changed or taken away: append another."
 WORK_FIELDS = ("held_by", "held_until")
 # Decided after the reply has come, and frozen by ``rating`` once somebody reads it.
 MASK_FIELDS = ("mask", "mask_decided_at")
@@ -63,7 +87,10 @@ GUARDS = [
     no_change(Subject, "A subject's identity never changes: register a new subject."),
     no_delete(Subject, "A subject is never deleted."),
     no_change(
-        Wave, PLAN_LOCKED, but=("ratings_frozen_at", "unblinded_at", "leak_check"), when=LOCKED
+        Wave,
+        PLAN_LOCKED,
+        but=("ratings_frozen_at", "unblinded_at", "cost_ceiling", "leak_check"),
+        when=LOCKED,
     ),
     Guard(
         "runs_wave_frozen_once",
@@ -84,7 +111,7 @@ GUARDS = [
     no_change(
         Run,
         PLAN_LOCKED,
-        but=("state", "stop_reason", "started_at", "ended_at", "woken_at", "fingerprints"),
+        but=RUN_WORK,
         when=WAVE_LOCKED.format(row="OLD"),
     ),
     no_delete(Run, PLAN_LOCKED, when=WAVE_LOCKED.format(row="OLD")),
@@ -97,6 +124,29 @@ GUARDS = [
         "INSERT",
         RUN_LOCKED.format(row="NEW"),
         PLAN_LOCKED,
+    ),
+    Guard(
+        "runs_run_cancelled_for_good",
+        "runs_run",
+        "UPDATE",
+        f"OLD.state = '{RunState.CANCELLED.value}' AND NEW.state <> OLD.state",
+        "This run is cancelled, for good: plan a new wave.",
+    ),
+    no_change(Deviation, DEVIATION),
+    no_delete(Deviation, DEVIATION),
+    Guard(
+        "runs_deviation_in_order",
+        "runs_deviation",
+        "INSERT",
+        "NEW.number <> 1 + (SELECT COUNT(*) FROM runs_deviation d WHERE d.wave_id = NEW.wave_id)",
+        "Deviations are numbered one after the other.",
+    ),
+    Guard(
+        "runs_deviation_of_a_locked_plan",
+        "runs_deviation",
+        "INSERT",
+        "(SELECT w.locked_at FROM runs_wave w WHERE w.id = NEW.wave_id) IS NULL",
+        "Nothing can deviate from a plan that is not locked: change the draft.",
     ),
     no_change(
         Response,

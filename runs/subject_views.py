@@ -25,7 +25,7 @@ def subjects(request: HttpRequest) -> HttpResponse:
     rows = Subject.objects.select_related("predecessor").order_by("code")
     flagged = {run.subject_id for run in _flagged()}
     context = {"subjects": [(row, row.pk in flagged) for row in rows]}
-    return render(request, "runs/subjects.html", context)
+    return render(request, "runs/registry.html", context)
 
 
 @require_safe

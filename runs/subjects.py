@@ -19,8 +19,8 @@ class SubjectRefused(ValueError):
         super().__init__("\n".join(faults))
 
 
-def subject_for(stated: dict[str, Any], limits: dict[str, Any] | None = None) -> Subject:
-    """The subject of this identity: the one that is registered, or else a new one.
+def found_or_new(stated: dict[str, Any]) -> Subject:
+    """The subject of this identity: the one that is registered, or else a new one, not yet stored.
 
     A file that names a registered subject need not repeat all of it; what it states must agree.
 
@@ -30,34 +30,33 @@ def subject_for(stated: dict[str, Any], limits: dict[str, Any] | None = None) ->
         If it differs from what is registered, or may not be registered.
     """
     wanted = _columns(stated)
-    subject = Subject(**wanted)
-    known = Subject.objects.filter(code=subject.own_code()).first()
+    known = Subject.objects.filter(code=Subject(**wanted).own_code()).first()
     if known is None:
-        subject = register(stated)
-    else:
-        if other := [key for key, value in wanted.items() if getattr(known, key) != value]:
-            differs = ", ".join(
-                f"{key} {getattr(known, key)!r} and not {wanted[key]!r}" for key in other
-            )
-            raise SubjectRefused(
-                f"{known} is registered with {differs}. A subject never changes: "
-                "write what is registered, or name a snapshot of its own."
-            )
-        subject = known
-    set_limits(subject, limits or {})
-    return subject
+        return _new(stated)
+    if other := [key for key, value in wanted.items() if getattr(known, key) != value]:
+        differs = ", ".join(
+            f"{key} {getattr(known, key)!r} and not {wanted[key]!r}" for key in other
+        )
+        raise SubjectRefused(
+            f"{known} is registered with {differs}. A subject never changes: "
+            "write what is registered, or name a snapshot of its own."
+        )
+    return known
 
 
 def register(
     stated: dict[str, Any], *, predecessor: Subject | None = None, change: str = ""
 ) -> Subject:
-    """Store a new subject, whole and for good.
+    """Store a new subject, whole and for good. Raises ``SubjectRefused`` with every reason."""
+    subject = _new(stated, predecessor=predecessor, change=change)
+    subject.save()
+    return subject
 
-    Raises
-    ------
-    SubjectRefused
-        With every reason: a name that may move, a tier left open, a subject that is there already.
-    """
+
+def _new(
+    stated: dict[str, Any], *, predecessor: Subject | None = None, change: str = ""
+) -> Subject:
+    """A subject that may be registered: its name does not move, its tier is stated, it is new."""
     subject = Subject(**_columns(stated), predecessor=predecessor, change=change)
     subject.settle_identity()
     faults = []
@@ -89,7 +88,6 @@ def register(
                 for name, said in why.message_dict.items()
             )
         ) from None
-    subject.save()
     return subject
 
 

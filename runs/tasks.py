@@ -6,6 +6,7 @@ is killed stops renewing, and the reaper in any worker wakes somebody for what w
 
 import hashlib
 import logging
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -18,10 +19,11 @@ from celery import shared_task
 from celery.signals import worker_ready, worker_shutting_down
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils import timezone
 
 from runs import pacing
+from runs.control import MOST_FAILURES, heed
 from runs.models import Response, ResponseQuerySet, Run, RunState, Status
 from runs.periodic import BesideWorkers, Periodic
 from runs.preflight import leaks_at_call
@@ -29,6 +31,7 @@ from runs.prompts import message_hash, messages_for
 from runs.providers import Calls, Outcome, Question, provider_for
 from runs.replies import Reply
 from runs.signals import responses_completed
+from runs.tokens import count_tokens, tokens_sent
 from runs.traces import traces_of
 from runs.wire import RunStopped
 
@@ -40,6 +43,9 @@ WORK_SECONDS = 120.0
 LINGER_SECONDS = 0.004
 WAKE_AGAIN = timedelta(seconds=2)
 REAP_SECONDS = 1.0
+# How long a call may still take once its run is paused or cancelled.
+GRACE_SECONDS = 10.0
+ANSWERED = ("completed", "empty", "filtered", "malformed")
 
 _shutting_down = Event()
 
@@ -85,13 +91,17 @@ def _fetch(run: Run, holder: str, calls: Calls) -> None:
     room = settings.ASK_IN_FLIGHT
     ends = monotonic() + WORK_SECONDS
     renews = monotonic() + RENEW_SECONDS
-    taking = True
+    taking = asked = True
+    grace = monotonic()
     while True:
-        if taking and (monotonic() > ends or _shutting_down.is_set()):
+        if taking and (monotonic() > ends or _shutting_down.is_set() or not asked):
             taking = False
             unasked = calls.take_back()
             let_go(run, holder, unasked)
             held = {pk: row for pk, row in held.items() if pk not in unasked}
+        if not asked and monotonic() > grace:
+            # What is still on its way is asked again when the run is resumed.
+            return
         if taking and len(held) <= room + room // 4:
             rows, room = claim(run, holder, len(held))
             # Where a limit holds it back, this task waits; it does not leave that to a next.
@@ -110,6 +120,8 @@ def _fetch(run: Run, holder: str, calls: Calls) -> None:
             if isinstance(outcome, RunStopped):
                 stop(run, outcome.reason)
                 return
+        if asked and (ended or monotonic() > renews) and not heed(run):
+            asked, grace = False, monotonic() + GRACE_SECONDS
         if monotonic() > renews:
             renew(run, holder, held, taking=taking)
             renews = monotonic() + RENEW_SECONDS
@@ -153,7 +165,7 @@ def claim(run: Run, holder: str, held: int) -> tuple[list[Response], int]:
             .select_related("item")
             .select_for_update(skip_locked=True, of=("self",))[:wanted]
         )
-        costs = [tokens_of(run, row) if limit.tokens_a_minute else 0 for row in rows]
+        costs = [guessed_tokens(run, row) if limit.tokens_a_minute else 0 for row in rows]
         begin = pacing.take(limit, costs, now)
         rows = rows[: len(begin)]
         for row, at in zip(rows, begin, strict=True):
@@ -170,39 +182,54 @@ def store(run: Run, holder: str, ended: Sequence[tuple[Response, Outcome]]) -> i
     Whoever stalled for so long that another took over stores nothing, so nothing is stored twice.
     """
     now = timezone.now()
-    replies = {row.pk: (row, outcome) for row, outcome in ended if isinstance(outcome, Reply)}
-    traces = {pk: traces_of(run, row.item, reply.text) for pk, (row, reply) in replies.items()}
+    traces = {
+        row.pk: traces_of(run, row.item, outcome.text)
+        for row, outcome in ended
+        if isinstance(outcome, Reply)
+    }
     with transaction.atomic():
         # One after another for each run: else two last batches would each wait for the other's.
-        Run.objects.select_for_update(no_key=True).values_list("pk").get(pk=run.pk)
+        state, failures = (
+            Run.objects.select_for_update(no_key=True)
+            .values_list("state", "failures_in_a_row")
+            .get(pk=run.pk)
+        )
         mine = Response.objects.filter(status=Status.PENDING, held_by=holder)
         ours = set(
             mine.filter(pk__in=[row.pk for row, _ in ended])
             .select_for_update()
             .values_list("pk", flat=True)
         )
-        for row, outcome in ended:
-            if isinstance(outcome, RunStopped):
-                attempts = [*row.attempts, *outcome.attempts]
+        answered = [(row, reply) for row, reply in ended if row.pk in ours]
+        kept, failures = worth_keeping(
+            [outcome for _, outcome in answered], failures, asked=state == RunState.ASKING
+        )
+        columns: dict[int, dict[str, Any]] = {}
+        paid = Counter[str]()
+        for (row, outcome), keep in zip(answered, kept, strict=True):
+            paid.update(tokens_of(run, row, outcome))
+            attempts = [*row.attempts, *outcome.attempts]
+            if not keep or isinstance(outcome, RunStopped):
                 mine.filter(pk=row.pk).update(attempts=attempts, held_by="", held_until=None)
-        columns = {
-            pk: {
-                **columns_of(reply),
-                **traces[pk],
-                "attempts": [*row.attempts, *reply.attempts],
+                continue
+            columns[row.pk] = {
+                **columns_of(outcome),
+                **traces[row.pk],
+                "attempts": attempts,
                 "message_hash": row.message_hash,
                 "completed_at": now,
                 "held_by": "",
                 "held_until": None,
             }
-            for pk, (row, reply) in replies.items()
-            if pk in ours
-        }
         _update(columns)
-        note_fingerprints(
-            run, [reply.fingerprint for pk, (_, reply) in replies.items() if pk in ours]
+        replies = [(row, one) for row, one in answered if isinstance(one, Reply)]
+        note_fingerprints(run, [reply.fingerprint for _, reply in replies])
+        _settle_limits(run, replies, now)
+        Run.objects.filter(pk=run.pk).update(
+            failures_in_a_row=failures,
+            tokens_in=F("tokens_in") + paid["in"],
+            tokens_out=F("tokens_out") + paid["out"],
         )
-        _settle_limits(run, [replies[pk] for pk in columns], now)
         tell(run, [pk for pk in columns if columns[pk]["status"] == Status.COMPLETED])
     lost = len(ended) - len(ours)
     if lost:
@@ -235,12 +262,55 @@ def _settle_limits(run: Run, ended: Sequence[tuple[Response, Reply]], now: datet
         limit,
         extra_requests=sum(max(len(reply.attempts) - 1, 0) for _, reply in ended),
         extra_tokens=sum(
-            reply.usage["total_tokens"] - tokens_of(run, row)
+            reply.usage["total_tokens"] - guessed_tokens(run, row)
             for row, reply in ended
             if "total_tokens" in reply.usage
         ),
         now=now,
     )
+
+
+def worth_keeping(
+    outcomes: Sequence[Outcome], failures: int, *, asked: bool
+) -> tuple[list[bool], int]:
+    """Which of these end their trial, and how many in a row have failed after them.
+
+    Once a run is no longer asked, or is about to be paused for its failures, a failed reply tells
+    of the outage and not of the trial: it is left to be asked again.
+    """
+    kept = []
+    for outcome in outcomes:
+        if isinstance(outcome, RunStopped):
+            kept.append(False)
+        elif outcome.status not in (Status.FAILED, Status.MALFORMED):
+            kept.append(True)
+            failures = 0
+        elif asked and failures < MOST_FAILURES:
+            kept.append(True)
+            failures += 1
+        else:
+            kept.append(False)
+    return kept, failures
+
+
+def tokens_of(run: Run, row: Response, outcome: Outcome) -> dict[str, int]:
+    """The tokens paid for in a trial, sent and received, with those of its retries.
+
+    As the provider reports them: with each attempt, or else with the last reply, which then stands
+    for what was sent in each that was answered. Where it reports none, by the rule of estimates.
+    """
+    told = [attempt["usage"] for attempt in outcome.attempts if attempt.get("usage")]
+    answered = sum(attempt["outcome"] in ANSWERED for attempt in outcome.attempts)
+    if not told and answered and isinstance(outcome, Reply):
+        usage = outcome.usage or {
+            "prompt_tokens": tokens_sent(question_of(run, row).messages),
+            "completion_tokens": count_tokens(outcome.text),
+        }
+        told = [usage, *[{"prompt_tokens": usage.get("prompt_tokens", 0)}] * (answered - 1)]
+    return {
+        "in": sum(usage.get("prompt_tokens", 0) for usage in told),
+        "out": sum(usage.get("completion_tokens", 0) for usage in told),
+    }
 
 
 def _update(columns: Mapping[int, dict[str, Any]]) -> None:
@@ -278,7 +348,9 @@ def tell(run: Run, completed: list[int]) -> None:
     if completed:
         responses_completed.send(sender=Response, response_ids=completed)
     if not Response.objects.filter(run=run).pending().exists():
-        Run.objects.filter(pk=run.pk).update(state=RunState.DONE, ended_at=timezone.now())
+        Run.objects.filter(pk=run.pk).exclude(state=RunState.CANCELLED).update(
+            state=RunState.DONE, ended_at=timezone.now()
+        )
 
 
 def stop(run: Run, reason: str) -> None:
@@ -327,7 +399,7 @@ def is_held_back(run: Run) -> bool:
     return pacing.holds_back(run, now) and is_left(run, now)
 
 
-def tokens_of(run: Run, row: Response) -> int:
+def guessed_tokens(run: Run, row: Response) -> int:
     """How many tokens the call of a row may take, as its subject's limit counts them."""
     messages = messages_for(run.system_message, row.item.turns, row.item.prompt)
     return pacing.tokens_of(messages, run.subject.sampling)

@@ -19,7 +19,7 @@ from rating.models import (
 )
 from rating.queue.cards import item_at_hand
 from rating.queue.leasing import free_slot, lease_within
-from rating.queue.rows import locking, marks, rows, store
+from rating.queue.rows import do, locking, marks, rows, store
 from rating.queue.slots import add_up, count, locked_slots, set_rated
 from rating.queue.words import AlreadyRated, Found, Given, NotHeld
 from rating.queue.writing import lock, log, writing
@@ -124,14 +124,14 @@ def _rate(assignment: Assignment, given: Given, now: datetime) -> Rating:
         count(assignment.rater_id, slot, slot.partner_id, +1)
     elif mine.kind in (Kind.SEED, Kind.REPEAT):
         _as_if_counted(assignment, mine, slots)
-    rows(
+    do(
         "UPDATE rating_assignment SET parked = FALSE, ended_at = %s, outcome = 'rated'"
         " WHERE id = %s",
         now,
         assignment.pk,
     )
     if mine.drafted:
-        rows("DELETE FROM rating_draft WHERE assignment_id = %s", assignment.pk)
+        do("DELETE FROM rating_draft WHERE assignment_id = %s", assignment.pk)
     log(EventKind.RATE, assignment.rater_id, rating=rating.pk, kind=rating.kind)
     return rating
 
@@ -153,7 +153,7 @@ def _slot_for(assignment: Assignment, mine: _Mine, slots: Sequence[Slot]) -> Slo
 
 def _as_if_counted(assignment: Assignment, mine: _Mine, slots: Sequence[Slot]) -> None:
     """Take the steps of a counted rating, and change nothing: the time tells nobody which it was."""
-    rows(
+    do(
         "UPDATE rating_slot SET state = CASE WHEN id = %s THEN state ELSE state END,"
         " partner_id = CASE WHEN id = %s THEN partner_id ELSE partner_id END"
         " WHERE response_id = %s",

@@ -11,7 +11,9 @@ from functools import cached_property, lru_cache
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
+import psycopg
 from django.db import connection, models
+from django.db.backends.utils import CursorWrapper
 
 M = TypeVar("M", bound=models.Model)
 Row = tuple[Any, ...]
@@ -19,10 +21,15 @@ Row = tuple[Any, ...]
 
 def rows(sql: str, *values: object) -> list[Row]:
     """What a statement returns. Moments and UUIDs go in as this database keeps them."""
-    kept: list[Any] = [_as_kept(value) for value in values]
-    with connection.cursor() as cursor:
-        cursor.execute(sql, kept)
-        return list(cursor.fetchall()) if cursor.description else []
+    with _cursor() as cursor:
+        cursor.execute(sql, [_as_kept(value) for value in values])
+        return list(cursor.fetchall())
+
+
+def do(sql: str, *values: object) -> None:
+    """Carry out a statement that returns nothing."""
+    with _cursor() as cursor:
+        cursor.execute(sql, [_as_kept(value) for value in values])
 
 
 def marks(values: Sequence[object]) -> str:
@@ -47,7 +54,7 @@ def store(instances: Sequence[models.Model]) -> None:
         return
     sql, fields = _insert(type(instances[0]))
     one = f"({marks(fields)})"
-    with connection.cursor() as cursor:
+    with _cursor() as cursor:
         cursor.execute(
             f"{sql} VALUES {', '.join([one] * len(instances))}",
             [
@@ -58,6 +65,20 @@ def store(instances: Sequence[models.Model]) -> None:
         )
 
 
+def _cursor() -> CursorWrapper:
+    """Where a statement is sent. PostgreSQL plans one that comes again and again only once.
+
+    So its values travel beside it, and not within its text as they do from a queryset, and as
+    they do here while somebody keeps a list of what is asked.
+    """
+    postgresql: Any = connection
+    if connection.vendor != "postgresql" or connection.queries_logged:
+        return connection.cursor()
+    postgresql.ensure_connection()
+    cursor: CursorWrapper = postgresql._prepare_cursor(psycopg.Cursor(postgresql.connection))
+    return cursor
+
+
 @lru_cache
 def _insert(model: type[models.Model]) -> "tuple[str, list[models.Field[Any, Any]]]":
     fields = [f for f in model._meta.concrete_fields if not isinstance(f, models.AutoField)]
@@ -65,7 +86,7 @@ def _insert(model: type[models.Model]) -> "tuple[str, list[models.Field[Any, Any
     return f"INSERT INTO {model._meta.db_table} ({names})", fields
 
 
-def _as_kept(value: object) -> object:
+def _as_kept(value: object) -> Any:
     if isinstance(value, datetime):
         return connection.ops.adapt_datetimefield_value(value)
     if isinstance(value, UUID) and not connection.features.has_native_uuid_field:

@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Q
 
 from rating.models import Rating, Slot, Tally
-from rating.queue.rows import Columns, locking, rows
+from rating.queue.rows import Columns, do, locking, rows
 from runs.canonical import draw
 from runs.models import Pair, Response
 
@@ -59,7 +59,7 @@ def locked_slots(response: int) -> list[Slot]:
 
 def set_rated(slot: Slot, rater: int) -> None:
     """Close a slot, and say at the other one who has rated."""
-    rows(
+    do(
         "UPDATE rating_slot SET state = CASE WHEN id = %s THEN 'rated' ELSE state END,"
         " partner_id = CASE WHEN id = %s THEN partner_id ELSE %s END WHERE response_id = %s",
         slot.pk,
@@ -100,7 +100,7 @@ def add_up(wave: int, things: list[tuple[int, str, int]], step: int) -> None:
     # In one order for all: two people may count the same rows at once.
     things.sort()
     one = "(%s, %s, %s, %s, %s)"
-    rows(
+    do(
         'INSERT INTO rating_tally (rater_id, wave_id, "of", which, count)'
         f" VALUES {', '.join([one] * len(things))}"
         ' ON CONFLICT (rater_id, wave_id, "of", which)'

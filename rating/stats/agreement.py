@@ -8,8 +8,9 @@ multinomial draw over the patterns.
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,22 @@ Whole = NDArray[np.int64]
 
 class Undefined(ValueError):
     """The data leave this number open; the message says why."""
+
+
+class Tallied(Protocol):
+    """Units as distinct patterns, each with how many units show it."""
+
+    @property
+    def times(self) -> Whole: ...
+
+    @property
+    def n_units(self) -> int: ...
+
+    @property
+    def pairable(self) -> "Tallied": ...
+
+
+Tally = TypeVar("Tally", bound=Tallied)
 
 
 @dataclass(frozen=True)
@@ -59,16 +76,32 @@ class Patterns:
 
 @dataclass(frozen=True)
 class Interval:
-    """A 95% range for these raters with other responses."""
+    """A 95% range of resamples. ``undefined`` of the ``replicates`` had no value."""
 
     low: float
     high: float
     replicates: int
     undefined: int
+    standard_error: float
 
 
-#: Takes patterns that are all pairable and draws of shape (replicates, patterns), the number of
-#: units of each pattern; returns shape (replicates,), NaN where a draw leaves the value open.
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its standard error and 95% interval. ``reason`` says why either is missing.
+
+    ``undefined`` is the share of resamples without a value, where the interval is of resamples.
+    """
+
+    value: float
+    standard_error: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reason: str | None = None
+    undefined: float | None = None
+
+
+#: Takes patterns and draws of shape (replicates, patterns), the number of units of each pattern;
+#: returns shape (replicates,), NaN where a draw leaves the value open.
 Coefficient = Callable[[Patterns, Floats], Floats]
 
 
@@ -156,7 +189,7 @@ def tally(levels: Floats, scale: Sequence[float]) -> Patterns:
 
     Raises ``ValueError`` for a level that is not on the scale.
     """
-    steps = _checked(scale)
+    steps = checked_scale(scale)
     levels = np.asarray(levels, dtype=np.float64)
     if levels.ndim != 2:
         raise ValueError(f"Levels have shape (raters, units), but these have {levels.shape}.")
@@ -165,7 +198,7 @@ def tally(levels: Floats, scale: Sequence[float]) -> Patterns:
     keys = [np.zeros(levels.shape[1]) for _ in weights]
     # One rater at a time, so that no more than a few rows are in memory beside the array.
     for row in levels:
-        places = _places(row, steps)
+        places = places_on(row, steps)
         for key, weight in zip(keys, weights, strict=True):
             key += weight[places]
     return _patterns(keys, weights, base, steps)
@@ -187,7 +220,7 @@ def tally_rows(units: Whole, levels: Whole, scale: Sequence[float]) -> Patterns:
     ValueError
         If the arrays differ in shape, or a place is not on the scale.
     """
-    steps = _checked(scale)
+    steps = checked_scale(scale)
     if units.shape != levels.shape or units.ndim != 1:
         raise ValueError(
             f"Each rating has a unit and a level, but the shapes are "
@@ -204,9 +237,9 @@ def tally_rows(units: Whole, levels: Whole, scale: Sequence[float]) -> Patterns:
     return _patterns(keys, weights, base, steps)
 
 
-def value(coefficient: Coefficient, patterns: Patterns) -> float:
+def value(coefficient: Callable[[Tally, Floats], Floats], patterns: Tally) -> float:
     """Return a coefficient of tallied ratings. Raises ``Undefined`` with the reason."""
-    pairable = _pairable(patterns)
+    pairable = pairable_of(patterns)
     found = float(coefficient(pairable, pairable.times[None, :].astype(np.float64))[0])
     if math.isnan(found):
         raise Undefined("All paired ratings are one level.")
@@ -214,7 +247,11 @@ def value(coefficient: Coefficient, patterns: Patterns) -> float:
 
 
 def interval(
-    coefficient: Coefficient, patterns: Patterns, *, seed: str, replicates: int = REPLICATES
+    coefficient: Callable[[Tally, Floats], Floats],
+    patterns: Tally,
+    *,
+    seed: str,
+    replicates: int = REPLICATES,
 ) -> Interval:
     """Return the 95% percentile interval of a coefficient, drawing units with replacement.
 
@@ -233,14 +270,37 @@ def interval(
     ValueError
         If there are fewer than 40 replicates.
     """
+    value(coefficient, patterns)
+    pairable = pairable_of(patterns)
+    shares = pairable.times / pairable.n_units
+    draws = multinomial(pairable.n_units, shares, seed=seed, replicates=replicates)
+    return percentiles((coefficient(pairable, times) for times in draws), replicates)
+
+
+def multinomial(n: int, shares: Floats, *, seed: str, replicates: int) -> Iterator[Floats]:
+    """Yield how often each kind was drawn among ``n``, in batches of shape (replicates, kinds)."""
+    random = generator(seed)
+    batch = max(1, CELLS // len(shares))
+    for start in range(0, replicates, batch):
+        size = min(batch, replicates - start)
+        yield random.multinomial(n, shares, size=size).astype(np.float64)
+
+
+def percentiles(drawn: Iterable[Floats], replicates: int) -> Interval:
+    """Return the 95% percentile interval of a number, NaN in the draws that leave it open.
+
+    Raises
+    ------
+    Undefined
+        If more than 5% of the draws leave it open, or all give the same number.
+    ValueError
+        If there are fewer than 40 replicates.
+    """
     if replicates < FEWEST_REPLICATES:
         raise ValueError(
             f"A 95% interval needs at least {FEWEST_REPLICATES} replicates, not {replicates}."
         )
-    value(coefficient, patterns)
-    pairable = _pairable(patterns)
-    drawn = [coefficient(pairable, times) for times in _draws(pairable, seed, replicates)]
-    values = np.concatenate(drawn)
+    values = np.concatenate(list(drawn))
     values = values[~np.isnan(values)]
     undefined = replicates - len(values)
     if undefined > MOST_UNDEFINED * replicates:
@@ -252,7 +312,7 @@ def interval(
         raise Undefined("Every resample of these units gives the same number.")
     outside = (1 - COVERAGE) / 2
     low, high = np.quantile(values, [outside, 1 - outside])
-    return Interval(float(low), float(high), replicates, undefined)
+    return Interval(float(low), float(high), replicates, undefined, float(values.std(ddof=1)))
 
 
 def exact_share(pairable: Patterns, times: Floats) -> Floats:
@@ -265,12 +325,17 @@ def exact_share(pairable: Patterns, times: Floats) -> Floats:
 
 def within_one_share(pairable: Patterns, times: Floats) -> Floats:
     """The coefficient behind ``percent_within_one``."""
-    scale = np.array(pairable.scale)
     chosen = pairable.counts > 0
-    lowest = np.where(chosen, scale, np.inf).min(axis=1)
-    highest = np.where(chosen, scale, -np.inf).max(axis=1)
-    near = highest - lowest <= 1 + 1e-9  # 1.3 - 0.3 is a hair more than 1 in binary
-    return np.asarray(times @ near / times.sum(axis=1))
+    lowest = chosen.argmax(axis=1)
+    highest = chosen.shape[1] - 1 - chosen[:, ::-1].argmax(axis=1)
+    agreeing = near(pairable.scale)[lowest, highest]
+    return np.asarray(times @ agreeing / times.sum(axis=1))
+
+
+def near(scale: Sequence[float]) -> NDArray[np.bool_]:
+    """Which levels are at most one apart, in units of the scale; shape (levels, levels)."""
+    steps = np.asarray(scale, dtype=np.float64)
+    return np.abs(steps[:, None] - steps) <= 1 + 1e-9  # 1.3 - 0.3 is a hair more than 1 in binary
 
 
 def alpha_for_ordinal(pairable: Patterns, times: Floats) -> Floats:
@@ -278,17 +343,26 @@ def alpha_for_ordinal(pairable: Patterns, times: Floats) -> Floats:
 
     The ordinal difference between two levels is the number of paired ratings between their
     middles, that is the difference of their mid-ranks. So alpha compares the squared
-    differences of ranks within units to those among all paired ratings. Ranks are taken from
-    their mean, which is half the number of ratings.
+    differences of ranks within units to those among all paired ratings.
+    """
+    totals = times @ pairable.counts
+    n = totals.sum(axis=1, keepdims=True)
+    return alpha_of_scores(pairable, times, np.cumsum(totals, axis=1) - totals / 2 - n / 2)
+
+
+def alpha_of_scores(pairable: Patterns, times: Floats, scores: Floats) -> Floats:
+    """Alpha whose difference of two levels is the square of that of their ``scores``.
+
+    ``scores`` has shape (replicates, levels), or (1, levels) where they are the same in all.
     """
     counts = pairable.counts.astype(np.float64)
     in_unit = counts.sum(axis=1)
     totals = times @ counts
     n = totals.sum(axis=1)
-    ranks = np.cumsum(totals, axis=1) - totals / 2 - n[:, None] / 2
-    within = in_unit * (ranks**2 @ counts.T) - (ranks @ counts.T) ** 2
+    scores = scores - (totals * scores).sum(axis=1, keepdims=True) / n[:, None]
+    within = in_unit * (scores**2 @ counts.T) - (scores @ counts.T) ** 2
     observed = (times * within / (in_unit - 1)).sum(axis=1) / n
-    expected = (totals * ranks**2).sum(axis=1) / (n - 1)
+    expected = (totals * scores**2).sum(axis=1) / (n - 1)
     varied = (totals > 0).sum(axis=1) > 1
     alpha = np.full(len(times), np.nan)
     alpha[varied] = 1 - observed[varied] / expected[varied]
@@ -301,26 +375,17 @@ def generator(seed: str) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64([int(word) for word in words]))
 
 
-def _draws(pairable: Patterns, seed: str, replicates: int) -> Iterator[Floats]:
-    """Yield drawn ``times`` in batches of shape (replicates, patterns)."""
-    random = generator(seed)
-    shares = pairable.times / pairable.n_units
-    batch = max(1, CELLS // len(shares))
-    for start in range(0, replicates, batch):
-        size = min(batch, replicates - start)
-        yield random.multinomial(pairable.n_units, shares, size=size).astype(np.float64)
-
-
-def _pairable(patterns: Patterns) -> Patterns:
-    pairable = patterns.pairable
+def pairable_of(patterns: Tally) -> Tally:
+    """Only the units with two or more ratings. Raises ``Undefined`` where there is none."""
     if not patterns.n_units:
         raise Undefined("There are no ratings.")
+    pairable = patterns.pairable
     if not pairable.n_units:
         raise Undefined("No unit has two ratings.")
-    return pairable
+    return pairable  # type: ignore[return-value]  # of the kind it was asked of
 
 
-def _checked(scale: Sequence[float]) -> Floats:
+def checked_scale(scale: Sequence[float]) -> Floats:
     steps = np.asarray(scale, dtype=np.float64)
     if steps.ndim != 1 or not steps.size or not np.isfinite(steps).all():
         raise ValueError(f"A scale is a list of numbers, lowest first, not {scale!r}.")
@@ -329,7 +394,7 @@ def _checked(scale: Sequence[float]) -> Floats:
     return steps
 
 
-def _places(row: Floats, steps: Floats) -> Whole:
+def places_on(row: Floats, steps: Floats) -> Whole:
     """The place of each level on the scale; one past its end where there is no level."""
     places = np.searchsorted(steps, row)  # NaN sorts past the end
     known = np.append(steps, np.nan)[places]

@@ -10,7 +10,7 @@ from math import sqrt
 
 import numpy as np
 
-from rating.stats.agreement import COVERAGE, Floats, Undefined, Whole
+from rating.stats.agreement import COVERAGE, Floats, Undefined, Whole, near
 
 FEWEST_SUBJECTS = 5  # with fewer, a correlation over subjects says next to nothing
 
@@ -110,9 +110,7 @@ def same_level(crossed: Whole) -> int:
 
 def within_one(crossed: Whole, scale: Sequence[float]) -> int:
     """Return the responses whose two ratings are at most one apart, on the scale of levels."""
-    steps = np.array(scale, dtype=np.float64)
-    near = np.abs(steps[:, None] - steps[None, :]) <= 1 + 1e-9
-    return int(crossed[near].sum())
+    return int(crossed[near(scale)].sum())
 
 
 def discrimination(item: Floats, rest: Floats) -> float:

@@ -811,6 +811,15 @@
       if (good) {
         notice("Quote removed.", "Undo", () => act("restore", { quote: was.quotes, absent: was.absent }));
       }
+    } else if (what === "reword") {
+      settle(by("words"));
+      if (good) {
+        say("The quote is in the field. Change its words, then add it.");
+        notice("Quote taken into the field.", "Undo", () => {
+          by("words").value = "";
+          act("restore", { quote: was.quotes, absent: was.absent });
+        });
+      }
     } else if (what === "restore" && added >= 0) {
       settle(by(`remove-${added + 1}`));
     } else if (what === "use" || what === "change") {

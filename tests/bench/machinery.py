@@ -1,7 +1,6 @@
 """What every measurement stands on."""
 
 import os
-import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -30,11 +29,6 @@ def settled() -> None:
     """Let the database learn what is in it, as it does by itself after a while."""
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE" if connection.vendor == "postgresql" else "ANALYZE")
-
-
-def cpu_of_children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def in_ms(seconds: list[float], share: float) -> float:

@@ -94,7 +94,7 @@ class Place:
         BankFactory(version="killed", items=ITEMS)
         file = self.folder / "plan.toml"
         file.write_text(PLAN.format(base_url=service.base_url, trials=TRIALS))
-        self.manage("run", "plan", str(file))
+        self.manage("run", "plan", str(file), "--lock")
 
     def log(self) -> str:
         return (self.folder / "worker.log").read_text(errors="replace")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rating.stats.ac1 import ac1
 from rating.stats.agreement import Undefined
+from rating.stats.chance import ac1
 
 
 def table(both_yes: int, first: int, second: int, both_no: int) -> np.ndarray:
@@ -36,10 +36,11 @@ def test_two_who_always_agree_are_at_one_also_in_one_category():
     assert ac1(np.ones((2, 5)), (0, 1)) == 1.0
 
 
-def test_units_with_one_answer_are_left_out():
+def test_a_unit_with_one_answer_has_no_pair_but_counts_among_what_people_choose():
+    # p = (4 + 1 + 1) / 11, so chance is 2 x 6/11 x 5/11 = 60/121: (0.8 - 60/121) / (61/121).
     with_gap = np.column_stack([table(4, 1, 1, 4), [1, np.nan]])
 
-    assert ac1(with_gap, (0, 1)) == pytest.approx(0.6)
+    assert ac1(with_gap, (0, 1)) == pytest.approx(36.8 / 61)
 
 
 @pytest.mark.parametrize(

@@ -160,6 +160,16 @@ def test_what_is_saved_is_shown_word_by_word(client, admin, bank):
     assert (change.content, change.saved_by) == ({"anchor-3": "Level 3 of all."}, admin)
 
 
+def test_the_wording_of_a_draft_is_checked_too(client, admin, bank):
+    item = bank.items.first()
+
+    draft(client, item, anchor_2="Help is thinner than it would be for a man.")
+
+    compares = "compares with a reply that the rater does not see"
+    assertContains(client.get(url_of(item)), compares)
+    assertContains(client.get(version_url(bank)), compares)
+
+
 def test_the_concerns_of_reviewers_stand_beside(client, admin, bank):
     item = bank.items.first()
     review(item, verdict="needs-revision", concern="Level 3 is vague.")

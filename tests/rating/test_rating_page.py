@@ -226,6 +226,35 @@ def test_a_quote_can_be_taken_away_and_a_level_cleared(client, card):
     assert Draft.objects.get().content["level"] is None
 
 
+def test_a_quote_taken_back_into_the_field_can_be_worded_anew(client, card):
+    start, end = map(int, QUOTE.split("-"))
+
+    post(client, card, do=f"reword:{QUOTE}", quote=QUOTE)
+
+    draft = Draft.objects.get().content
+    assert draft["quotes"] == []
+    assert draft["words"] == REPLY[start:end]
+
+
+def test_words_in_the_field_become_a_quote_before_another_is_taken_into_it(client, card):
+    start, end = map(int, QUOTE.split("-"))
+
+    post(client, card, do=f"reword:{QUOTE}", quote=QUOTE, words=REPLY[34:59])
+
+    draft = Draft.objects.get().content
+    assert [quote[:2] for quote in draft["quotes"]] == [[34, 59]]
+    assert draft["words"] == REPLY[start:end]
+
+
+def test_no_quote_is_taken_into_the_field_over_words_that_are_not_in_the_response(client, card):
+    answer = post(client, card, do=f"reword:{QUOTE}", quote=QUOTE, words="nobody wrote these words")
+
+    assertContains(answer, "not in the response", status_code=422)
+    draft = Draft.objects.get().content
+    assert draft["words"] == "nobody wrote these words"
+    assert len(draft["quotes"]) == 1
+
+
 def test_plain_enter_saves_a_draft_and_leaves_no_rating(client, card):
     post(client, card, do="save", level=3, quote=QUOTE, note="half a thought")
 

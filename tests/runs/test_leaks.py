@@ -251,7 +251,7 @@ def test_two_runs_are_both_checked():
     run = RunFactory(wave__bank=bank)
     other = RunFactory(wave=run.wave, condition="warm", system_message="A rubric follows.")
 
-    faults, kept = preflight(bank, [run, other])
+    faults, kept = preflight(bank, {one.system_message: one.condition for one in (run, other)})
 
     assert faults == [
         "The system message of condition warm holds what nobody who is asked may see: vocabulary."
@@ -280,7 +280,7 @@ title = "A wave"
 kind = "local"
 bank = "{item.bank}"
 seed = "1"
-trials = 1
+trials = 3
 preregistration = ""
 
 [[subjects]]

@@ -6,7 +6,14 @@ from django.db import IntegrityError, transaction
 from runs.models import Subject, SubjectLimit
 from runs.plan_file import PlanFileRefused, parse_subject
 from runs.registry import evidence_faults, pinned_by
-from runs.subjects import SubjectRefused, identity_of, lineage_of, register, set_limits, subject_for
+from runs.subjects import (
+    SubjectRefused,
+    found_or_new,
+    identity_of,
+    lineage_of,
+    register,
+    set_limits,
+)
 from tests.runs.factories import SubjectFactory
 
 STATED = {
@@ -191,9 +198,9 @@ def test_what_a_plan_states_must_agree_and_what_it_leaves_out_need_not_be_said_a
     subject = register(STATED | {"region": "eu"})
     short = {key: STATED[key] for key in ("developer", "family", "snapshot", "provider")}
 
-    assert subject_for(short) == subject
+    assert found_or_new(short) == subject
     with pytest.raises(SubjectRefused, match="registered with region 'eu' and not 'us'"):
-        subject_for(short | {"region": "us"})
+        found_or_new(short | {"region": "us"})
 
 
 @pytest.mark.django_db

@@ -30,7 +30,7 @@ def plan(tmp_path):
             text = text.replace(written, other)
         file = tmp_path / "plan.toml"
         file.write_text(text)
-        call_command("run", "plan", str(file))
+        call_command("run", "plan", str(file), "--lock")
 
     return write
 

@@ -25,7 +25,7 @@ def state_what_was_not(apps: Any, schema_editor: Any) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("runs", "0002_wave_unblinding"),
+        ("runs", "0003_wave_plan"),
     ]
 
     operations = [
