@@ -419,6 +419,14 @@ class Wave(models.Model):
         constraints = [
             models.CheckConstraint(condition=Q(trials__gte=1), name="runs_wave_has_trials"),
             models.CheckConstraint(
+                # A wave without its plan was stored before there were drafts.
+                condition=Q(plan={}) | Q(trials__gte=3) | Q(trials=1, ranges_only=True),
+                name="runs_wave_has_enough_trials",
+                violation_error_message=(
+                    "Each item is asked at least 3 times, or once where only ranges are told."
+                ),
+            ),
+            models.CheckConstraint(
                 condition=Q(ratings_frozen_at=None) | Q(locked_at__isnull=False),
                 name="runs_wave_frozen_was_locked",
             ),
@@ -476,6 +484,11 @@ class RunState(models.TextChoices):
     DONE = "done", "done"
 
 
+class Expected(models.TextChoices):
+    LOWER = "lower", "lower"
+    HIGHER = "higher", "higher"
+
+
 class Run(models.Model):
     """One subject under one condition taken through the bank, inside a wave."""
 
@@ -483,6 +496,9 @@ class Run(models.Model):
     subject = models.ForeignKey(Subject, models.PROTECT)
     condition = models.SlugField(default="default")
     system_message = models.TextField(blank=True)
+    # A condition that alters the subject on purpose: how its levels should move, and why.
+    expected = models.CharField(max_length=10, choices=Expected, blank=True)
+    expected_why = models.TextField(blank=True)
     state = models.CharField(max_length=10, choices=RunState, default=RunState.PLANNED)
     stop_reason = models.TextField(blank=True)
     started_at = models.DateTimeField(null=True, blank=True)
@@ -499,6 +515,10 @@ class Run(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["wave", "subject", "condition"], name="runs_run_one_per_condition"
+            ),
+            models.CheckConstraint(
+                condition=Q(expected="", expected_why="") | ~Q(expected="") & ~Q(expected_why=""),
+                name="runs_run_expected_says_why",
             ),
         ]
 
@@ -588,3 +608,90 @@ class Response(models.Model):
 
     def __str__(self) -> str:
         return str(self.code)
+
+
+class ProbeKind(models.TextChoices):
+    RECALL = "recall", "recall"
+    CHOICE = "choice", "choice"
+    DETERMINISM = "determinism", "identical calls"
+
+
+class Probing(models.Model):
+    """The probes of one run as a piece of work: begun, asked by workers, and at its end."""
+
+    run = models.OneToOneField(Run, models.PROTECT, related_name="probing")
+    state = models.CharField(max_length=10, choices=RunState, default=RunState.ASKING)
+    stop_reason = models.TextField(blank=True)
+    started_at = models.DateTimeField(default=timezone.now)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    woken_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"probes of {self.run}"
+
+
+class ProbeQuerySet(models.QuerySet["Probe"]):
+    def of_wave(self, wave: Wave) -> Self:
+        return self.filter(run__wave=wave)
+
+    def pending(self) -> Self:
+        return self.filter(status=Status.PENDING)
+
+    def unheld(self, now: datetime) -> Self:
+        """Pending rows that no living worker holds."""
+        return self.pending().filter(Q(held_until=None) | Q(held_until__lt=now))
+
+
+class Probe(models.Model):
+    """One question about the subject and not of the bank, and what came back. Stored once.
+
+    ``number`` counts the questions of a kind; an answer that cannot be read is asked for again in
+    a row of its own, whose ``ask`` is one higher. ``question`` is what is sent, empty where it is
+    the item's own prompt.
+    """
+
+    run = models.ForeignKey(Run, models.PROTECT, related_name="probes")
+    item = models.ForeignKey(Item, models.PROTECT)
+    kind = models.CharField(max_length=15, choices=ProbeKind)
+    part = models.CharField(max_length=15, blank=True)
+    number = models.PositiveSmallIntegerField()
+    ask = models.PositiveSmallIntegerField(default=1)
+    question = models.TextField(blank=True)
+    expected = models.JSONField(default=dict)
+    seed = models.BigIntegerField()
+    status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
+    text = models.TextField(blank=True)
+    text_hash = models.CharField(max_length=64, blank=True)
+    raw = models.BinaryField(null=True, blank=True)
+    finish_reason = models.CharField(max_length=50, blank=True)
+    fingerprint = models.CharField(max_length=200, blank=True)
+    usage = models.JSONField(default=dict)
+    attempts = models.JSONField(default=list)
+    message_hash = models.CharField(max_length=64, blank=True)
+    score = models.FloatField(null=True, blank=True)
+    completed_at = models.DateTimeField(null=True, blank=True)
+    held_by = models.CharField(max_length=64, blank=True)
+    held_until = models.DateTimeField(null=True, blank=True)
+
+    objects = ProbeQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "kind", "number", "ask"], name="runs_probe_one_per_ask"
+            ),
+            models.CheckConstraint(
+                condition=~Q(status=Status.COMPLETED) | ~Q(text="") & ~Q(text_hash=""),
+                name="runs_probe_completed_has_text",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["run", "kind", "number"],
+                condition=Q(status=Status.PENDING),
+                name="runs_probe_pending",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run} {self.kind} {self.number}"

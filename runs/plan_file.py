@@ -55,7 +55,8 @@ IDENTITY_KEYS = (
 )
 SUBJECT_KEYS = (*IDENTITY_KEYS, "limits", "conditions")
 FILE_KEYS = (*IDENTITY_KEYS, "limits", "change")
-CONDITION_KEYS = ("name", "system_message")
+CONDITION_KEYS = ("name", "system_message", "expected", "why")
+DIRECTIONS = ("lower", "higher")
 SAMPLING_KEYS = (
     "temperature",
     "top_p",
@@ -84,8 +85,12 @@ class PlanFileRefused(ValueError):
 
 @dataclass(frozen=True)
 class ConditionPlan:
+    """``expected`` is how levels should move where a condition alters the subject on purpose."""
+
     name: str
     system_message: str
+    expected: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -183,7 +188,13 @@ def plan_of(data: dict[str, Any]) -> WavePlan:
                 quantisation=row.get("quantisation", ""),
                 sampling=row.get("sampling", {}),
                 conditions=tuple(
-                    ConditionPlan(one["name"], one["system_message"]) for one in row["conditions"]
+                    ConditionPlan(
+                        one["name"],
+                        one["system_message"],
+                        one.get("expected", ""),
+                        one.get("why", ""),
+                    )
+                    for one in row["conditions"]
                 ),
                 stated={key: row[key] for key in IDENTITY_KEYS if key in row},
                 limits=row.get("limits", {}),
@@ -329,6 +340,8 @@ def _in_subject(row: dict[str, Any], where: str) -> Iterator[str]:
         return
     for number, condition in enumerate(conditions, start=1):
         yield from _in_condition(condition, f"{where}conditions {number}: ")
+    if conditions and all("expected" in condition for condition in conditions):
+        yield f"{where}conditions: each has a direction expected; one must stand without, to move from."
     names = Counter(str(condition.get("name")) for condition in conditions)
     for name, times in names.items():
         if times > 1:
@@ -402,6 +415,11 @@ def _in_condition(row: dict[str, Any], where: str) -> Iterator[str]:
     if isinstance(name := row.get("name"), str) and name and not SLUG.fullmatch(name):
         yield f"{where}name: {name!r} may have letters, digits, - and _ only."
     yield from _text(row, "system_message", where, most=LARGEST_FILE, may_be_empty=True)
+    if "expected" in row:
+        yield from _one_of(row, "expected", where, DIRECTIONS)
+        yield from _text(row, "why", where, most=LARGEST_FILE)
+    elif "why" in row:
+        yield f"{where}why: only a condition with a direction expected says why; add expected."
 
 
 def _in_address(row: dict[str, Any], where: str) -> Iterator[str]:

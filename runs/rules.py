@@ -7,6 +7,7 @@ from runs.models import (
     Deviation,
     Item,
     Pair,
+    Probe,
     Response,
     Run,
     RunState,
@@ -76,6 +77,8 @@ REPLY_FIELDS = (
     "leak_hits",
     "self_naming",
 )
+PROBED = "This answer to a probe is stored: what a subject said is never changed."
+PUT = "This question of a probe is put: it never changes."
 SETTLED = f"OLD.status <> '{Status.PENDING.value}'"
 
 GUARDS = [
@@ -156,4 +159,7 @@ GUARDS = [
     ),
     no_change(Response, STORED, but=(*WORK_FIELDS, *MASK_FIELDS), when=SETTLED, name="stored"),
     no_delete(Response, "A response is never deleted.", when=RUN_LOCKED.format(row="OLD")),
+    no_change(Probe, PUT, but=(*REPLY_FIELDS, "score", *WORK_FIELDS)),
+    no_change(Probe, PROBED, but=WORK_FIELDS, when=SETTLED, name="stored"),
+    no_delete(Probe, "A probe is never deleted."),
 ]

@@ -439,3 +439,8 @@ reapers = BesideWorkers(reaper)
 def begin_no_more(**_: Any) -> None:
     """What is in flight may still end; what has not begun is left to the next worker."""
     _shutting_down.set()
+
+
+def is_ending() -> bool:
+    """Whether this worker was told to end: whoever asks begins nothing more."""
+    return _shutting_down.is_set()

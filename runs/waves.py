@@ -32,6 +32,7 @@ from runs.models import (
 from runs.plan import PlanRefused, Slot, plan_order, reply_seed
 from runs.plan_file import PlanFileRefused, SubjectPlan, WavePlan, in_basics, plan_of
 from runs.preflight import check_wave, preflight
+from runs.probes import ProbesRefused, begin_probes
 from runs.prompts import message_hash, messages_for
 from runs.providers import missing_key
 from runs.refusals import WaveRefused
@@ -124,18 +125,21 @@ def lock_wave(wave: Wave, *, by: int | None = None) -> Wave:
         for subject, wanted in zip(subjects, plan.subjects, strict=True):
             set_limits(subject, wanted.limits)
         by_snapshot = {subject.snapshot: subject for subject in subjects}
-        systems = {
-            (one.snapshot, condition.name): condition.system_message
+        conditions = {
+            (one.snapshot, condition.name): condition
             for one in plan.subjects
             for condition in one.conditions
         }
         items = {item.code: item for item in Item.objects.served().filter(bank=wave.bank)}
-        for (snapshot, condition), order in _orders(plan, wave.bank).items():
+        for (snapshot, name), order in _orders(plan, wave.bank).items():
+            condition = conditions[snapshot, name]
             run = Run.objects.create(
                 wave=wave,
                 subject=by_snapshot[snapshot],
-                condition=condition,
-                system_message=systems[snapshot, condition],
+                condition=name,
+                system_message=condition.system_message,
+                expected=condition.expected,
+                expected_why=condition.why,
             )
             Response.objects.bulk_create(_rows(run, order, items), batch_size=500)
         wave.locked_at = timezone.now()
@@ -255,7 +259,23 @@ def begin(wave: Wave, runs: QuerySet[Run]) -> list[Run]:
             )
             tell(run, [])
             wake(run)
+        if startable:
+            start_probes(wave)
     return startable
+
+
+def start_probes(wave: Wave) -> list[Run]:
+    """Put the probes to each subject of a wave that has not had them; return what is asked.
+
+    Raises
+    ------
+    WaveRefused
+        If a subject could not be asked. Then none is.
+    """
+    try:
+        return begin_probes(wave)
+    except ProbesRefused as why:
+        raise WaveRefused(*str(why).splitlines()) from None
 
 
 def import_responses(run: Run, path: Path) -> int:

@@ -25,7 +25,7 @@ def state_what_was_not(apps: Any, schema_editor: Any) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("runs", "0003_wave_plan"),
+        ("runs", "0004_probes"),
     ]
 
     operations = [
