@@ -30,6 +30,7 @@ from rating.probing import probes_of
 from rating.report import AgreementReport, RatingRow, agreement_report, as_json
 from rating.unblinding import key_rows
 from runs.canonical import digest
+from runs.masks import masked_part
 from runs.models import Pair, Response, Wave
 from runs.probed import probes_state
 from runs.taxonomy import DIMENSIONS
@@ -121,13 +122,13 @@ def export_rows(wave: Wave) -> list[ExportRow]:
     told = wave.unblinded_at is not None
     _, dimension_of = _dimensions(wave)
     quotes: dict[UUID, list[str]] = {}
-    for rating, text in (
+    for rating, text, mask, start, end in (
         Quote.objects.filter(rating__response__run__wave=wave)
         .order_by("rating", "start")
         .annotate(text=Substr("rating__response__text", F("start") + 1, F("end") - F("start")))
-        .values_list("rating", "text")
+        .values_list("rating", "text", "rating__response__mask", "start", "end")
     ):
-        quotes.setdefault(rating, []).append(text)
+        quotes.setdefault(rating, []).append(masked_part(text, mask, start, end))
     return [
         ExportRow(
             response=str(row["response__code"]),
