@@ -677,6 +677,7 @@ class EventKind(models.TextChoices):
     EXPERTISE = "expertise", "expertise"
     PUBLISH = "publish", "publish"
     CORRECT = "correct", "correct"
+    MASK = "mask", "mask"
     LOCK = "lock", "lock"
     DEVIATE = "deviate", "deviate"
     START = "start", "start"

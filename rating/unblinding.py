@@ -56,6 +56,7 @@ class StillOpen:
     held_until: datetime | None
     unsettled: int
     undecided_harm: int
+    undecided_names: int = 0
 
     @property
     def any(self) -> bool:
@@ -66,6 +67,7 @@ class StillOpen:
             or self.held
             or self.unsettled
             or self.undecided_harm
+            or self.undecided_names
         )
 
 
@@ -108,6 +110,7 @@ def still_open(wave: Wave) -> StillOpen:
         .values("response")
         .distinct()
         .count(),
+        undecided_names=Response.objects.of_wave(wave).undecided().count(),
     )
 
 

@@ -31,7 +31,7 @@ from runs.models import Item, Pair, Probe, ProbeKind, Probing, Provider, Run, Ru
 from runs.periodic import BesideWorkers, Periodic
 from runs.plan import reply_seed
 from runs.prompts import message_hash, messages_for
-from runs.providers import Calls, Question, RunStopped, missing_key, provider_for
+from runs.providers import Calls, Question, missing_key, provider_for
 from runs.replies import Reply
 from runs.tasks import (
     HOLD,
@@ -42,6 +42,7 @@ from runs.tasks import (
     columns_of,
     is_ending,
 )
+from runs.wire import RunStopped
 
 log = logging.getLogger(__name__)
 

@@ -57,9 +57,12 @@ RUN_WORK = (
     "tokens_in",
     "tokens_out",
     "failures_in_a_row",
+    "fingerprints",
 )
 DEVIATION = "A deviation is never changed or taken away: append another."
 WORK_FIELDS = ("held_by", "held_until")
+# Decided after the reply has come, and frozen by ``rating`` once somebody reads it.
+MASK_FIELDS = ("mask", "mask_decided_at")
 REPLY_FIELDS = (
     "status",
     "text",
@@ -71,6 +74,8 @@ REPLY_FIELDS = (
     "attempts",
     "message_hash",
     "completed_at",
+    "leak_hits",
+    "self_naming",
 )
 PROBED = "This answer to a probe is stored: what a subject said is never changed."
 PUT = "This question of a probe is put: it never changes."
@@ -87,7 +92,13 @@ GUARDS = [
     no_change(
         Wave,
         PLAN_LOCKED,
-        but=("ratings_frozen_at", "unblinded_at", "published_at", "cost_ceiling"),
+        but=(
+            "ratings_frozen_at",
+            "unblinded_at",
+            "published_at",
+            "cost_ceiling",
+            "leak_check",
+        ),
         when=LOCKED,
     ),
     Guard(
@@ -154,9 +165,12 @@ GUARDS = [
         "Nothing can deviate from a plan that is not locked: change the draft.",
     ),
     no_change(
-        Response, PLAN_LOCKED, but=(*REPLY_FIELDS, *WORK_FIELDS), when=RUN_LOCKED.format(row="OLD")
+        Response,
+        PLAN_LOCKED,
+        but=(*REPLY_FIELDS, *WORK_FIELDS, *MASK_FIELDS),
+        when=RUN_LOCKED.format(row="OLD"),
     ),
-    no_change(Response, STORED, but=WORK_FIELDS, when=SETTLED, name="stored"),
+    no_change(Response, STORED, but=(*WORK_FIELDS, *MASK_FIELDS), when=SETTLED, name="stored"),
     no_delete(Response, "A response is never deleted.", when=RUN_LOCKED.format(row="OLD")),
     no_change(Probe, PUT, but=(*REPLY_FIELDS, "score", *WORK_FIELDS)),
     no_change(Probe, PROBED, but=WORK_FIELDS, when=SETTLED, name="stored"),

@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
-from typing import Any
 
-from django.db.models import F, Min
-from django.db.models.functions import Substr
+from django.db.models import Min
 
 from rating.models import (
     Adjudication,
@@ -33,6 +31,7 @@ from rating.publishing.data import (
     WaveData,
     WaveRow,
 )
+from rating.readings import words_of
 from rating.reviews import Standing, standings
 from runs.exposure import Verdict
 from runs.models import Bank, Item, Pair, Response, Run, Status, Wave
@@ -67,6 +66,7 @@ def rows_of(wave: Wave) -> WaveData:
         probed=tuple(_probed(wave)),
         deviations=tuple(_deviations(wave)),
         earlier=tuple(_earlier(wave)),
+        self_naming=Response.objects.of_wave(wave).exclude(self_naming=[]).count(),
     )
 
 
@@ -234,15 +234,7 @@ def _replies(wave: Wave) -> list[ReplyRow]:
 
 
 def _ratings(wave: Wave, *, told: bool) -> list[GivenRow]:
-    quotes: dict[Any, list[str]] = {}
-    if told:
-        for rating, text in (
-            Quote.objects.filter(rating__response__run__wave=wave)
-            .order_by("rating", "start")
-            .annotate(text=Substr("rating__response__text", F("start") + 1, F("end") - F("start")))
-            .values_list("rating", "text")
-        ):
-            quotes.setdefault(rating, []).append(text)
+    quotes = words_of(Quote.objects.filter(rating__response__run__wave=wave)) if told else {}
     rows = (
         Rating.objects.of_wave(wave)
         .counted()
@@ -267,7 +259,7 @@ def _ratings(wave: Wave, *, told: bool) -> list[GivenRow]:
             harm,
             tuple(tags),
             _moment(at),
-            tuple(quotes.get(pk, ())),
+            tuple(words.text for words in quotes.get(pk, ())),
         )
         for pk, response, rater, slot, level, harm, tags, at in rows
     ]

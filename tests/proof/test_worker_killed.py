@@ -41,6 +41,8 @@ family = "Kind"
 snapshot = "kind-2026-01-01"
 provider = "openai"
 base_url = "{base_url}"
+access_tier = "stand-in"
+quantisation = "none stated"
 
 [[subjects.conditions]]
 name = "default"

@@ -15,13 +15,21 @@ from hypothesis import strategies as st
 from pytest_django.asserts import assertContains, assertNotContains
 
 from rating.charts import NARROW, WIDE
-from rating.models import Assignment, Exposure, Quote, Rating, Role, Saw, Slot
+from rating.models import Assignment, Exposure, Quote, Rating, Role, Saw, Slot, User
 from rating.queue import lease, rate
-from rating.severity import PoolEffects, Rated, effects_by_instrument, pool_effects
+from rating.severity import PoolEffects, Rated, _rated, effects_by_instrument, pool_effects
 from rating.severity_chart import severity_chart
 from rating.stats.agreement import generator
-from runs.models import Response
-from tests.factories import bank_data, given, make_bank, make_rater, make_user, make_wave
+from runs.models import Instrument, Response, Wave
+from tests.factories import (
+    bank_data,
+    given,
+    make_bank,
+    make_rater,
+    make_user,
+    make_wave,
+    pair_bank_data,
+)
 
 START = datetime(2026, 9, 1, 12, tzinfo=UTC)
 SCALE = (1, 2, 3, 4, 5)
@@ -185,7 +193,10 @@ def maintainer(client, db):
 @pytest.fixture
 def raters(db):
     """Three people, two of whom rated each response yesterday; the last gives one level less."""
-    wave = make_wave(make_bank(bank_data(16)), trials=2)
+    return rate_all(make_wave(make_bank(bank_data(16)), trials=2))
+
+
+def rate_all(wave: Wave) -> list[User]:
     people = [make_rater() for _ in range(3)]
     at = timezone.now() - timedelta(days=1)
     slots = Slot.objects.filter(wave=wave).select_related("response__item")
@@ -245,6 +256,20 @@ def test_the_page_names_no_subject_item_or_response(client, maintainer, raters):
         assertNotContains(page, response.run.subject.code)
         assertNotContains(page, str(response.code))
         assertNotContains(page, response.item.code)
+
+
+def test_each_arm_of_a_chamber_has_a_mean_of_its_own(db):
+    wave = make_wave(make_bank(pair_bank_data(3)), trials=2)
+    rate_all(wave)
+    tomorrow = timezone.now() + timedelta(days=1)
+
+    [found] = effects_by_instrument(now=tomorrow)
+    rows = _rated(Instrument.UNCONDITIONALITY, tomorrow)
+
+    run = wave.runs.get().pk
+    assert {row.group for row in rows} == {f"{run} 1 A", f"{run} 1 B"}
+    assert (found.instrument, found.plan.items, found.plan.trials) == ("Unconditionality", 3, 2)
+    assert found.unused == (0, 1)
 
 
 def test_what_was_rated_today_is_not_in_it_yet(client, maintainer, db, settings):

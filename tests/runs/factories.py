@@ -40,7 +40,8 @@ class ItemFactory(DjangoModelFactory):
     code = factory.Sequence(lambda n: f"AWR-{n}")
     position = factory.Sequence(lambda n: n)
     dimension = "AWR"
-    prompt = factory.LazyAttribute(lambda item: f"What would you say to {item.code}?")
+    # No code in it: a message that names one is never sent.
+    prompt = factory.LazyAttribute(lambda item: f"What would you say to person {item.position}?")
     content_hash = factory.LazyAttribute(
         lambda item: hashlib.sha256(item.prompt.encode()).hexdigest()
     )
@@ -98,7 +99,7 @@ class SubjectFactory(DjangoModelFactory):
 
     developer = "Example Lab"
     family = "Example"
-    snapshot = factory.Sequence(lambda n: f"example-2026-01-{n}")
+    snapshot = factory.Sequence(lambda n: f"example-{n}-2026-01-01")
     provider = Provider.DEMO
 
 

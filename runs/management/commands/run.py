@@ -270,11 +270,23 @@ def _as_lines(wave: Wave, told: Progress) -> Iterator[str]:
         yield f"{run.subject} ({run.condition}): {run.state}: {counts}{cost}"
         if run.stop_reason:
             yield f"  {run.state}: {run.stop_reason}"
+        if run.changed:
+            yield f"  flagged: {run.changed}"
         if run.not_asked:
             yield f"  {run.not_asked} were not asked."
     for probes in probes_progress(wave):
         why = f", stopped: {probes.stop_reason}" if probes.stop_reason else ""
         yield f"Probes of {probes.subject}: {probes.state}, {probes.ended} of {probes.total}{why}"
+    if checked := wave.leak_check:
+        yield (
+            f"Leak check: {checked['messages']} messages, {checked['hits']} hits; controls: "
+            f"{checked['fired']} of {checked['planted']} fired."
+        )
+    if told.undecided:
+        yield (
+            f"{told.undecided} replies seem to name their maker, and wait for you to decide: "
+            "see Names in replies on the page of the wave."
+        )
     if told.cost is not None:
         of = f" of {told.ceiling:.2f}" if told.ceiling is not None else ""
         yield f"Spent: {told.cost:.2f}{of} {told.currency}".rstrip() + "."
@@ -299,6 +311,8 @@ def _as_json(wave: Wave) -> str:
             "counts": told.counts,
             "per_second": round(told.per_second, 2),
             "seconds_left": told.seconds_left,
+            "leak_check": wave.leak_check,
+            "naming": {"found": told.named, "undecided": told.undecided},
             "cost": told.cost,
             "ceiling": told.ceiling,
             "currency": told.currency,
@@ -309,6 +323,7 @@ def _as_json(wave: Wave) -> str:
                     "state": run.state,
                     "stop_reason": run.stop_reason,
                     "counts": run.counts,
+                    "fingerprints": list(run.fingerprints),
                     "per_second": round(run.per_second, 2),
                     "seconds_left": run.seconds_left,
                     "cost": run.cost,

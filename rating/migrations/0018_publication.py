@@ -8,8 +8,8 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("rating", "0016_run_events"),
-        ("runs", "0005_wave_published"),
+        ("rating", "0017_mask"),
+        ("runs", "0006_wave_published"),
     ]
 
     operations = [
@@ -37,6 +37,7 @@ class Migration(migrations.Migration):
                     ("expertise", "expertise"),
                     ("publish", "publish"),
                     ("correct", "correct"),
+                    ("mask", "mask"),
                     ("lock", "lock"),
                     ("deviate", "deviate"),
                     ("start", "start"),

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("runs", "0004_probes"),
+        ("runs", "0005_subjects_and_leaks"),
     ]
 
     operations = [
