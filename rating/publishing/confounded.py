@@ -7,12 +7,13 @@ from typing import Final
 
 import numpy as np
 
-from rating.publishing.data import WaveData
+from rating.publishing.data import NOT_STATED, WaveData
 from rating.stats.agreement import Floats, Undefined
 from rating.stats.confounds import Confound, Ledger, State, judged, ledger, trend
 from rating.stats.length import pooled_slope
 from rating.stats.student import Estimate
 
+WHOLE: Final = ("", "none")  # how a build that is not quantised is stated
 NOT_MEASURED: Final = "It could not be measured here: {why}"
 
 
@@ -88,10 +89,14 @@ def _measured(code: str, effect: Callable[[], Estimate]) -> Confound:
 
 
 def _quantised(data: WaveData) -> Confound:
-    builds = sorted({run.subject for run in data.runs if run.quantisation})
-    if builds:
-        return Confound("quantised", State.DISCLOSED, f"Quantised here: {', '.join(builds)}.")
-    return Confound("quantised", State.RESOLVED, "No quantised build was asked.")
+    stated = {run.subject: run.quantisation for run in data.runs}
+    unknown = sorted(name for name, build in stated.items() if build == NOT_STATED)
+    builds = sorted(name for name, build in stated.items() if build not in (*WHOLE, NOT_STATED))
+    if not builds and not unknown:
+        return Confound("quantised", State.RESOLVED, "No quantised build was asked.")
+    said = [f"Quantised here: {', '.join(builds)}."] if builds else []
+    said += [f"Not stated of: {', '.join(unknown)}."] if unknown else []
+    return Confound("quantised", State.DISCLOSED, " ".join(said))
 
 
 def _system_message(data: WaveData) -> Confound:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from rating.figure import Figure, figure_as_json
 from rating.probe_report import ABOUT_CONTAMINATION, NEVER_CLEARED
 from rating.publishing import schema
-from rating.publishing.data import WaveData
+from rating.publishing.data import NOT_STATED, WaveData
 from rating.publishing.hashes import code_hash, data_hash
 from rating.publishing.lexicon import Found, banned_in
 from rating.publishing.results import Index, Results, SubjectParity
@@ -228,7 +228,7 @@ def _subjects(results: Results) -> list[Content]:
                 "family": run.family,
                 "snapshot": run.snapshot,
                 "digest": run.digest,
-                "access_tier": run.access_tier or "not stated",
+                "access_tier": run.access_tier or NOT_STATED,
                 "quantisation": run.quantisation,
                 "condition": run.condition,
                 "asked": asked.replies,

@@ -14,6 +14,7 @@ from rating.stats.parity import MARGIN
 COMPLETED: Final = "completed"
 PENDING: Final = "pending"
 DEFAULT: Final = "default"
+NOT_STATED: Final = "none stated"  # what a subject says where nothing is known
 FEWEST_TRIALS: Final = 3  # below it a report tells ranges and no points
 
 

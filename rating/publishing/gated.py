@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from rating.gate import Facts, Gate, SubjectFacts, gate
-from rating.publishing.data import WaveData
+from rating.publishing.data import NOT_STATED, WaveData
 from rating.stats.confounds import Ledger
 from rating.stats.scores import Asked
 
@@ -64,7 +64,7 @@ def _subjects(data: WaveData, asked: Mapping[tuple[str, str], Asked]) -> tuple[S
         found[run.subject] = SubjectFacts(
             name=run.subject,
             frozen=bool(run.snapshot or run.digest),
-            access_tier=run.access_tier,
+            access_tier="" if run.access_tier == NOT_STATED else run.access_tier,
             lost=sum(one.lost for one in of_runs),
             asked=sum(one.replies for one in of_runs),
             too_many_lost=any(one.too_many_lost for one in of_runs),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
+from typing import Any
 
 from django.db.models import Min
 
@@ -207,7 +208,7 @@ def _runs(wave: Wave) -> Iterator[RunRow]:
             system_message=run.system_message,
             expected=run.expected,
             expected_why=run.expected_why,
-            registered_on=_day(subject.registered_at),
+            registered_on=str(subject.first_seen_date or _day(subject.registered_at)),
         )
 
 
