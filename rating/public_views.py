@@ -9,7 +9,7 @@ from rating import public_face
 from rating.method_words import CLAIMS, FOUNDING, PROCEDURE, STAGES, carried_over
 from rating.publications import Publication
 from rating.publishing.files import figures_csv
-from rating.publishing_views import attachment, context_of
+from rating.publishing_views import attachment, context_of, pdf_of
 from runs.models import Instrument
 
 
@@ -61,6 +61,9 @@ def download(request: HttpRequest, wave: str, name: str) -> HttpResponse:
         return attachment(found.text, "application/json", f"{wave}-{name}")
     if name == "figures.csv":
         return attachment(figures_csv(found.content), "text/csv", f"{wave}-{name}")
+    if name == "report.pdf":
+        body = pdf_of(found.content, found.wave, found.published_at)
+        return attachment(body, "application/pdf", f"{wave}-{name}")
     if name == "public.zip":
         return attachment(bytes(found.bundle), "application/zip", f"{wave}-{name}")
     raise Http404

@@ -16,9 +16,11 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from rating.charts import NARROW, WIDE
 from rating.models import Exposure, Role, Saw, User
+from rating.pdf import as_pdf
 from rating.publications import Correction
 from rating.publishing import acts
 from rating.publishing.content import Content
+from rating.publishing.document import document_of
 from rating.publishing.evidence import behind, pairs_behind
 from rating.publishing.files import as_json, figures_csv
 from rating.publishing.pictures import (
@@ -178,9 +180,17 @@ def _file(wave: Wave, name: str) -> tuple[str | bytes, str]:
         return as_json(acts.report_of(wave)), "application/json"
     if name == "figures.csv":
         return figures_csv(acts.report_of(wave)), "text/csv"
+    if name == "report.pdf":
+        return pdf_of(acts.report_of(wave), wave, timezone.now()), "application/pdf"
     if name == "internal.zip":
         return acts.bundle_of(wave), "application/zip"
     raise Http404
+
+
+def pdf_of(content: Content, wave: Wave, made_at: datetime) -> bytes:
+    """The report for paper, with its corrections."""
+    corrections = [(one.corrected_at, one.text) for one in Correction.objects.filter(wave=wave)]
+    return as_pdf(document_of(content, corrections, made_at))
 
 
 def attachment(body: str | bytes, kind: str, name: str) -> HttpResponse:
