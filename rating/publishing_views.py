@@ -19,7 +19,7 @@ from rating.models import Exposure, Role, Saw, User
 from rating.pdf import as_pdf
 from rating.publications import Correction
 from rating.publishing import acts
-from rating.publishing.content import Content
+from rating.publishing.content import Content, listed
 from rating.publishing.document import document_of
 from rating.publishing.evidence import behind, pairs_behind
 from rating.publishing.files import as_json, figures_csv
@@ -215,6 +215,7 @@ def context_of(content: Content, wave: Wave) -> dict[str, Any]:
             if name.endswith("_at") and value
         },
         "primary": next((one["condition"] for one in content["conditions"] if one["primary"]), ""),
+        "listed": listed(content["results"]) if content["results"] else [],
         "corrections": corrections,
         "corrected_at": corrections[-1].corrected_at if corrections else None,
     }

@@ -563,3 +563,38 @@ def _many(count: int, noun: str) -> str:
 def subjects_in(content: Mapping[str, Any]) -> Sequence[str]:
     """The models a report is about, from A to Z."""
     return sorted({row["subject"] for row in content["subjects"]})
+
+
+def listed(results: Mapping[str, Any]) -> list[Content]:
+    """Every model from A to Z, with its rows as a table shows them and why it has no point."""
+    found = [
+        {
+            "subject": row["subject"],
+            "rows": [
+                {
+                    "code": "",
+                    "name": "Composite",
+                    "items": sum(own["items"] for own in row["dimensions"]),
+                    "low": row["low"],
+                    "high": row["high"],
+                    "told": f"{row['composite']}, {row['label']}",
+                },
+                *({**own, "told": str(own["mean"])} for own in row["dimensions"]),
+            ],
+        }
+        for row in results["alone"]
+    ]
+    members = [member for group in results["groups"] for member in group["members"]]
+    for why, rows in (
+        ("in a group", members),
+        ("ranges only", results["ranges_only"]),
+        ("no composite", results["withheld"]),
+    ):
+        found += [
+            {
+                "subject": row["subject"],
+                "rows": [{**own, "told": f"withheld: {why}"} for own in row["ranges"]],
+            }
+            for row in rows
+        ]
+    return sorted(found, key=lambda one: str(one["subject"]))

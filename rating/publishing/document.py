@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from rating.document import Document, Facts, Heading, Paragraph, Part, Picture, Table
+from rating.publishing.content import listed
 from rating.publishing.pictures import differences_picture, parity_picture, ranges_picture
 
 #: The colours of the light theme: paper stays light.
@@ -133,26 +134,9 @@ def _results(content: Row) -> Iterator[Part]:
 
 
 def _ranges(results: Row) -> Iterator[tuple[str, ...]]:
-    for row in results["alone"]:
-        yield (
-            row["subject"],
-            "Composite",
-            "",
-            _number(row["low"]),
-            _number(row["high"]),
-            f"{_number(row['composite'])}, {row['label']}",
-        )
-        for own in row["dimensions"]:
-            yield _range(row["subject"], own, _number(own["mean"]))
-    members = [member for group in results["groups"] for member in group["members"]]
-    for told, rows in (
-        ("withheld: in a group", members),
-        ("withheld: ranges only", results["ranges_only"]),
-        ("withheld: no composite", results["withheld"]),
-    ):
-        for row in rows:
-            for own in row["ranges"]:
-                yield _range(row["subject"], own, told)
+    for one in listed(results):
+        for own in one["rows"]:
+            yield _range(one["subject"], own, own["told"])
     for row in results["secondary"]:
         for own in row["ranges"]:
             yield _range(row["subject"], own, f"condition {row['condition']}")

@@ -7,7 +7,7 @@ import pytest
 from django.template.loader import render_to_string
 
 from rating.publishing import schema
-from rating.publishing.content import banned_words, chance, content_of, shown
+from rating.publishing.content import banned_words, chance, content_of, listed, shown
 from rating.publishing.data import DeclaredRow, DeviationRow, PeopleRow, SettledRow
 from rating.publishing.results import results_of
 from rating.publishing_views import pictures_of
@@ -24,6 +24,7 @@ def page_of(content):
         "moments": {},
         "corrections": [],
         "primary": "default",
+        "listed": listed(content["results"]) if content["results"] else [],
         "wave": {"code": "w1"},
     }
     return render_to_string("public/_whole.html", context)
@@ -48,6 +49,13 @@ def test_those_not_told_apart_stand_in_one_group_with_ranges_alone(three):
     assert all(set(own) == {"subject", "label", "ranges"} for own in group["members"])
     assert names(results["alone"]) == ["c-apart"]
     assert [pair["difference"] for pair in results["pairs"]] == [None] * len(results["pairs"])
+
+
+def test_tables_and_pictures_list_models_from_a_to_z_whatever_they_show(three):
+    assert names(listed(three["results"])) == ["a-alike", "b-alike", "c-apart"]
+
+    first = report(index_data({"a-apart": 2.0, "b-alike": 4.0, "c-alike": 4.0}))
+    assert names(listed(first["results"])) == ["a-apart", "b-alike", "c-alike"]
 
 
 def test_a_separated_figure_carries_every_confound_that_is_not_resolved(three):
