@@ -11,14 +11,17 @@ from runs.models import Wave
 
 TYPES = {"html": "text/html", "json": "application/json", "csv": "text/csv", "txt": "text/plain"}
 POOLED = ("report.html", "report.json")
+NO_SUBJECTS = ("ratings_wide.csv", "facets.csv", "facets.txt")
 
 
 @require_safe
 @role_required(Role.MAINTAINER)
 def show(request: HttpRequest, wave: str) -> HttpResponse:
-    """How far raters agree, all subjects pooled."""
+    """How far raters agree, all subjects pooled, and what is known of the subjects themselves."""
     found = _wave(wave)
     _record(request, Saw.FIGURES, found)
+    if found.unblinded_at:
+        _record(request, Saw.SUBJECTS, found)
     made = wave_report(found)
     return render(
         request,
@@ -30,6 +33,7 @@ def show(request: HttpRequest, wave: str) -> HttpResponse:
             "chart_narrow": made.chart_narrow,
             "facts": made.facts,
             "blinding": made.blinding,
+            "probes": made.probes,
             "made_at": made.made_at,
             "files": FILES,
         },
@@ -44,7 +48,7 @@ def download(request: HttpRequest, wave: str, name: str) -> HttpResponse:
         raise Http404
     found = _wave(wave)
     _record(request, Saw.FIGURES if name in POOLED else Saw.RATINGS, found)
-    if name == "ratings.csv" and found.unblinded_at:
+    if name not in NO_SUBJECTS and found.unblinded_at:
         _record(request, Saw.SUBJECTS, found)
     kind = TYPES[name.rpartition(".")[2]]
     return HttpResponse(
