@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from typing import Any
 
+from django.core.cache import cache
 from django.db.models import Min
 
 from rating.models import (
@@ -34,6 +35,7 @@ from rating.publishing.data import (
 )
 from rating.readings import words_of
 from rating.reviews import Standing, standings
+from runs.canonical import digest
 from runs.exposure import Verdict
 from runs.models import Bank, Item, Pair, Response, Run, Status, Wave
 from runs.probed import contamination_of
@@ -213,25 +215,27 @@ def _runs(wave: Wave) -> Iterator[RunRow]:
 
 
 def _replies(wave: Wave) -> list[ReplyRow]:
-    rows = (
-        Response.objects.of_wave(wave)
-        .values_list(
-            "code",
-            "run__subject__code",
-            "run__condition",
-            "item__code",
-            "trial",
-            "position",
-            "status",
-            "text",
-        )
-        .iterator(chunk_size=1000)
+    words = _words(wave)
+    rows = Response.objects.of_wave(wave).values_list(
+        "code", "run__subject__code", "run__condition", "item__code", "trial", "position", "status"
     )
     found = [
-        ReplyRow(str(code), subject, condition, item, trial, position, status, len(text.split()))
-        for code, subject, condition, item, trial, position, status, text in rows
+        ReplyRow(str(code), subject, condition, item, trial, place, status, words.get(str(code), 0))
+        for code, subject, condition, item, trial, place, status in rows.iterator(chunk_size=1000)
     ]
     return sorted(found, key=lambda reply: reply.code)
+
+
+def _words(wave: Wave) -> dict[str, int]:
+    """How long each reply is, kept as long as none comes: reading all texts takes far longer."""
+    completed = Response.objects.of_wave(wave).filter(status=Status.COMPLETED)
+    key = "words:" + digest([wave.code, str(wave.created_at), completed.count()])
+    kept: dict[str, int] | None = cache.get(key)
+    if kept is None:
+        texts = completed.values_list("code", "text").iterator(chunk_size=500)
+        kept = {str(code): len(text.split()) for code, text in texts}
+        cache.set(key, kept, 86_400)
+    return kept
 
 
 def _ratings(wave: Wave, *, told: bool) -> list[GivenRow]:
