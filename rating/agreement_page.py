@@ -41,7 +41,7 @@ from rating.review_agreement import answers
 from runs.canonical import digest
 from runs.models import Response, Wave
 
-PAGE: Final = 40  # lines of a picture
+PAGE: Final = 25  # lines of a picture
 MOST_ITEMS: Final = 10  # that raters cannot agree on
 MOST_APART: Final = 3  # responses of one item
 FAR: Final = 0.2  # between alpha and AC2
