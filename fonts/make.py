@@ -7,6 +7,7 @@ Pages load parts of a variable font as they need them. A PDF wants each weight a
 the parts of a family are set to one weight and merged.
 """
 
+import json
 from pathlib import Path
 
 from fontTools.merge import Merger
@@ -45,14 +46,40 @@ def main() -> None:
                 font.save(made[-1])
             whole = Merger().merge([str(one) for one in made]) if len(made) > 1 else font
             name(whole, NAMES[family], style, weight)
+            whole["head"].modified = whole["head"].created  # not now: the same file each time
+            whole.recalcTimestamp = False
             whole.save(path)
             for one in made:
                 one.unlink()
             print(path.name, path.stat().st_size, "bytes")
+    (HERE / "covered.json").write_text(json.dumps(ranges(covered())) + "\n")
+
+
+def covered() -> set[int]:
+    """The letters that some family has in every weight."""
+    return {
+        letter
+        for family in PARTS
+        for letter in set.intersection(
+            *(set(TTFont(HERE / f"{family}-{style}.ttf").getBestCmap()) for style in WEIGHTS)
+        )
+        if letter > 31 and not 127 <= letter < 160
+    }
+
+
+def ranges(letters: set[int]) -> list[list[int]]:
+    """The first and last letter of each run of them, in order."""
+    found: list[list[int]] = []
+    for letter in sorted(letters):
+        if found and found[-1][1] == letter - 1:
+            found[-1][1] = letter
+        else:
+            found.append([letter, letter])
+    return found
 
 
 def at_weight(path: Path, weight: int) -> TTFont:
-    font = TTFont(path)
+    font = TTFont(path, recalcTimestamp=False)
     font.flavor = None
     axes = {axis.axisTag: axis.defaultValue for axis in font["fvar"].axes} | {"wght": weight}
     return instantiateVariableFont(font, axes)

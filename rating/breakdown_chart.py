@@ -22,7 +22,7 @@ LIGHT: Final = MappingProxyType(
         "grid": "#E2DDD1",
         "chart-1": "#1F5C70",
         "chart-2": "#B5530B",
-        "surface": "#FFFDF9",
+        "surface": "#FFFFFF",
     }
 )
 HEAD: Final = 2 * LINE
@@ -94,7 +94,7 @@ class _Chart:
         self.narrow = width < WIDE
         self.left, self.right = (8, width - 12) if self.narrow else (200, width - 170)
         self.low = _lowest(rows.lines)
-        tops, y = [], float(HEAD)
+        tops, y = [], HEAD + (LINE if self.narrow else 0.0)
         for line in rows.lines:
             tops.append(y)
             y += self._height(line)
