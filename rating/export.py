@@ -70,11 +70,11 @@ def ratings_csv(rows: Iterable[ExportRow], *, unblinded: bool = False) -> str:
     """
     ordered = sorted(rows, key=_order)
     if unblinded:
-        return _csv(
+        return in_csv(
             (*LONG, *SAID_BY),
             [[*_long(row), row.subject, row.condition, row.trial] for row in ordered],
         )
-    return _csv(LONG, [_long(row) for row in ordered])
+    return in_csv(LONG, [_long(row) for row in ordered])
 
 
 def ratings_wide_csv(rows: Iterable[ExportRow]) -> str:
@@ -101,7 +101,7 @@ def ratings_wide_csv(rows: Iterable[ExportRow]) -> str:
                 f"Leave out the superseded one."
             )
         given[row.rater] = row.level
-    return _csv(
+    return in_csv(
         (*WIDE, *raters),
         [[*names, *map(given.get, raters)] for names, given in levels.items()],
     )
@@ -109,7 +109,7 @@ def ratings_wide_csv(rows: Iterable[ExportRow]) -> str:
 
 def key_csv(rows: Iterable[tuple[str, str, str, str, int]]) -> str:
     """Return one line per response: its random code, and what it is."""
-    return _csv(KEY, rows)
+    return in_csv(KEY, rows)
 
 
 def guarded(text: str) -> str:
@@ -143,7 +143,8 @@ def _long(row: ExportRow) -> list[Cell]:
     ]
 
 
-def _csv(header: Iterable[str], lines: Iterable[Iterable[Cell]]) -> str:
+def in_csv(header: Iterable[str], lines: Iterable[Iterable[Cell]]) -> str:
+    """Return a file of these lines, texts guarded."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\r\n")
     for line in (header, *lines):

@@ -9,7 +9,8 @@ from rating.wave_report import FILES, file_of, wave_report
 from runs.access import role_required
 from runs.models import Wave
 
-TYPES = {"html": "text/html", "json": "application/json", "csv": "text/csv"}
+TYPES = {"html": "text/html", "json": "application/json", "csv": "text/csv", "txt": "text/plain"}
+POOLED = ("report.html", "report.json")
 
 
 @require_safe
@@ -42,7 +43,7 @@ def download(request: HttpRequest, wave: str, name: str) -> HttpResponse:
     if name not in FILES:
         raise Http404
     found = _wave(wave)
-    _record(request, Saw.RATINGS if name.endswith(".csv") else Saw.FIGURES, found)
+    _record(request, Saw.FIGURES if name in POOLED else Saw.RATINGS, found)
     if name == "ratings.csv" and found.unblinded_at:
         _record(request, Saw.SUBJECTS, found)
     kind = TYPES[name.rpartition(".")[2]]

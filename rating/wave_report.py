@@ -1,4 +1,4 @@
-"""The agreement report of a wave: its rows out of the database, its figures, its four files.
+"""The agreement report of a wave: its rows out of the database, its figures, its files.
 
 Pooled alone. Before a wave is unblinded nobody sees a figure by subject, so none is here; then its
 key is a file beside the four, and its single ratings say whose response each is of.
@@ -19,6 +19,7 @@ from rating import blinding_report
 from rating.blinding_report import BlindingReport
 from rating.charts import agreement_chart
 from rating.export import ExportRow, key_csv, ratings_csv, ratings_wide_csv
+from rating.facets_file import facets_csv, facets_txt
 from rating.guessing import blinding_of, is_unblinded
 from rating.models import Guess, Kind, Quote, Rating
 from rating.readings import words_of
@@ -32,7 +33,14 @@ CARE = (
     "Nothing on this site tells you which AI to turn to when life is hard. If you, or someone near "
     "you, needs help now, call your local emergency number or a crisis line."
 )
-FILES = ("report.html", "report.json", "ratings.csv", "ratings_wide.csv")
+FILES = (
+    "report.html",
+    "report.json",
+    "ratings.csv",
+    "ratings_wide.csv",
+    "facets.csv",
+    "facets.txt",
+)
 NARROW = 340
 
 
@@ -155,6 +163,8 @@ def file_of(wave: Wave, name: str) -> str:
             export_rows(wave), unblinded=wave.unblinded_at is not None
         ),
         "ratings_wide.csv": lambda: ratings_wide_csv(export_rows(wave)),
+        "facets.csv": lambda: facets_csv(export_rows(wave)),
+        "facets.txt": lambda: facets_txt(export_rows(wave), wave.bank.levels, wave.code),
     }
     return makers[name]()
 

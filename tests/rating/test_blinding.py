@@ -107,6 +107,7 @@ def every_path(person: User, wave: Wave) -> Iterator[str]:
             "report.html",
             "report.json",
             "ratings.csv",
+            "facets.txt",
             "key.csv",
             "hours.csv",
             "exposure.csv",
