@@ -16,7 +16,7 @@ import numpy as np
 from rating.report import RatingRow
 
 NEEDED: Final = ("rater", "unit", "level")
-OPTIONAL: Final = ("dimension", "quote")
+OPTIONAL: Final = ("dimension", "item", "quote")
 LARGEST: Final = 100 * 1024 * 1024  # bytes in a file
 LONGEST: Final = 131_072  # characters in a field
 LONGEST_LINE: Final = 1024 * 1024  # bytes in a line
@@ -24,6 +24,7 @@ MOST_FAULTS: Final = 20  # listed at once
 MOST_LEVELS: Final = 101  # so that 0-100 is still a scale
 NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
 RANGE: Final = re.compile(r"(-?[0-9]{1,9})-(-?[0-9]{1,9})", re.ASCII)
+WORD: Final = re.compile(r"[^\W\d_][^,\n\r]{0,99}")  # begins with a letter
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
@@ -37,10 +38,14 @@ class FileRefused(ValueError):
 
 @dataclass(frozen=True)
 class RatingsFile:
-    """The rows of a file as columns of numbers, and what was noticed while reading it."""
+    """The rows of a file as columns of numbers, and what was noticed while reading it.
+
+    ``units`` are units in a dimension, and ``items`` the item of each; "" where there is none.
+    """
 
     raters: tuple[str, ...]
     units: tuple[tuple[str, str], ...]
+    items: tuple[str, ...]
     rater: "array[int]"
     unit: "array[int]"
     level: "array[float]"  # NaN where the rater was listed but gave none
@@ -54,7 +59,41 @@ class RatingsFile:
         """Yield the ratings in the order of the file, without the rows that were not rated."""
         for rater, unit, level in zip(self.rater, self.unit, self.level, strict=True):
             if not math.isnan(level):
-                yield RatingRow(self.raters[rater], *self.units[unit], level)
+                yield RatingRow(self.raters[rater], *self.units[unit], level, self.items[unit])
+
+    @property
+    def n_empty_raters(self) -> int:
+        """The raters without any level, who are left out of every figure."""
+        return len(self.raters) - self._with_a_level(self.rater)
+
+    @property
+    def n_empty_units(self) -> int:
+        """The units without any level, which are left out of every figure."""
+        return len(self.units) - self._with_a_level(self.unit)
+
+    def _with_a_level(self, column: "array[int]") -> int:
+        return len(np.unique(np.array(column, dtype=np.int64)[~np.isnan(self.level)]))
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The levels of a scale as a file writes them: as numbers, or as ``words``, lowest first."""
+
+    scale: tuple[float, ...]
+    words: tuple[str, ...] = ()
+
+    def of(self, text: str) -> float:
+        """The level that a text names. Raises ``ValueError`` with what could stand there."""
+        way_on = f"Write {_either(self.words or self.scale)}, or leave it blank for not rated."
+        if self.words:
+            if text not in self.words:
+                raise ValueError(f"{shown(text)} is not on the scale. {way_on}")
+            return self.scale[self.words.index(text)]
+        if not NUMBER.fullmatch(text):
+            raise ValueError(f"{shown(text)} is not a number. {way_on}")
+        if float(text) not in self.scale:
+            raise ValueError(f"{shown(text)} is not on the scale. {way_on}")
+        return float(text)
 
 
 def parse_scale(text: str) -> tuple[float, ...]:
@@ -82,11 +121,28 @@ def parse_scale(text: str) -> tuple[float, ...]:
     return levels
 
 
-def read_ratings(path: Path, scale: Sequence[float]) -> RatingsFile:
+def parse_words(text: str) -> tuple[str, ...]:
+    """Return the levels that "low,medium,high" declares, lowest first; none where it is no such
+    list, as where any part is a number.
+
+    Raises ``ValueError`` for a word twice, or more than 101.
+    """
+    parts = tuple(part.strip() for part in text.split(","))
+    if len(parts) < 2 or not all(WORD.fullmatch(part) for part in parts):
+        return ()
+    if len(parts) > MOST_LEVELS:
+        raise ValueError(f"A scale has 2 to {MOST_LEVELS} levels, but this has {len(parts)}.")
+    if len(set(parts)) < len(parts):
+        raise ValueError(f"Write the scale {text!r} lowest first, each level once.")
+    return parts
+
+
+def read_ratings(path: Path, scale: Sequence[float], words: Sequence[str] = ()) -> RatingsFile:
     """Return the ratings in a CSV file with the columns rater, unit and level.
 
-    ``dimension`` and ``quote`` may be there too; other columns are ignored, and noted. A row
-    without a level was not rated: it is counted, never a level.
+    ``dimension``, ``item`` and ``quote`` may be there too; other columns are ignored, and noted. A
+    row without a level was not rated: it is counted, never a level. Where the levels are
+    ``words``, these are the scale's, lowest first.
 
     Raises
     ------
@@ -97,7 +153,7 @@ def read_ratings(path: Path, scale: Sequence[float]) -> RatingsFile:
     lines = _Lines(path, faults)
     size_before = csv.field_size_limit(LONGEST)
     try:
-        found = _Columns(faults, scale)
+        found = _Columns(faults, Levels(tuple(float(level) for level in scale), tuple(words)))
         for line, fields in _records(lines, faults):
             found.take(line, fields)
     except OSError as why:
@@ -220,13 +276,14 @@ def _csv_fault(why: str) -> str:
 class _Columns:
     """Takes records one by one, the header first, and keeps what they say as numbers."""
 
-    def __init__(self, faults: _Faults, scale: Sequence[float]) -> None:
+    def __init__(self, faults: _Faults, levels: Levels) -> None:
         self.faults = faults
-        self.scale = [float(level) for level in scale]
+        self.levels = levels
         self.header: list[str] = []
         self.n_blank_lines = 0
         self.raters: dict[str, int] = {}
         self.units: dict[tuple[str, str], int] = {}
+        self.items: list[str] = []
         self.rater, self.unit, self.line = array("q"), array("q"), array("q")
         self.level = array("d")
 
@@ -255,6 +312,7 @@ class _Columns:
         return RatingsFile(
             raters=tuple(self.raters),
             units=tuple(self.units),
+            items=tuple(self.items),
             rater=self.rater,
             unit=self.unit,
             level=self.level,
@@ -263,48 +321,60 @@ class _Columns:
 
     def _take_header(self, line: int, names: list[str]) -> None:
         self.header = names
-        listed = ", ".join(_shown(name) for name in names)
+        listed = ", ".join(shown(name) for name in names)
         for name in NEEDED:
             if name not in names:
                 way_on = "Name one so, in lower case, and part columns by commas."
                 self.faults.add(line, f"There is no column {name}, only {listed}. {way_on}")
         for name in dict.fromkeys(names):
             if name and names.count(name) > 1:
-                self.faults.add(line, "This column is there twice. Keep one.", _shown(name))
+                self.faults.add(line, "This column is there twice. Keep one.", shown(name))
         # Without its columns, every row of the file would be one more fault.
         self.faults.refuse()
 
     def _take_row(self, line: int, row: dict[str, str]) -> None:
         n_before = self.faults.n
-        names = [name for name in ("rater", "unit", "dimension") if name in row]
+        names = [name for name in ("rater", "unit", "dimension", "item") if name in row]
         for name in names:
             if not row[name].strip():
                 self.faults.add(line, "This is blank. Every row needs it.", name)
             elif row[name] != row[name].strip():
-                shown = _shown(row[name])
-                self.faults.add(line, f"{shown} begins or ends with a space. Take it out.", name)
+                fault = f"{shown(row[name])} begins or ends with a space. Take it out."
+                self.faults.add(line, fault, name)
         level = self._level(line, row["level"])
         if self.faults.n > n_before:
             return
-        unit = (row["unit"], row.get("dimension", ""))
+        unit = self._unit(line, row)
         self.rater.append(self.raters.setdefault(row["rater"], len(self.raters)))
-        self.unit.append(self.units.setdefault(unit, len(self.units)))
+        self.unit.append(unit)
         self.line.append(line)
         self.level.append(level)
+
+    def _unit(self, line: int, row: dict[str, str]) -> int:
+        """The number of the row's unit, which is of one item."""
+        item = row.get("item", "")
+        unit = self.units.setdefault((row["unit"], row.get("dimension", "")), len(self.units))
+        if unit == len(self.items):
+            self.items.append(item)
+        elif self.items[unit] != item:
+            self.faults.add(
+                line,
+                f"Unit {shown(row['unit'])} is of the item {shown(self.items[unit])} further up "
+                f"and of {shown(item)} here. Give it one.",
+                "item",
+            )
+        return unit
 
     def _level(self, line: int, text: str) -> float:
         """The level, or NaN for a blank or a fault."""
         text = text.strip()
         if not text:
             return math.nan
-        way_on = f"Write {_either(self.scale)}, or leave it blank for not rated."
-        if not NUMBER.fullmatch(text):
-            self.faults.add(line, f"{_shown(text)} is not a number. {way_on}", "level")
+        try:
+            return self.levels.of(text)
+        except ValueError as why:
+            self.faults.add(line, str(why), "level")
             return math.nan
-        level = float(text)
-        if level not in self.scale:
-            self.faults.add(line, f"{_shown(text)} is not on the scale. {way_on}", "level")
-        return level
 
     def _fault_raters_twice(self) -> None:
         keys = np.array(self.unit) * len(self.raters) + np.array(self.rater)
@@ -313,10 +383,10 @@ class _Columns:
         for place in np.flatnonzero(np.diff(keys[order]) == 0).tolist():
             first, second = order[place], order[place + 1]
             unit, dimension = units[self.unit[second]]
-            within = f" in dimension {_shown(dimension)}" if dimension else ""
+            within = f" in dimension {shown(dimension)}" if dimension else ""
             self.faults.add(
                 self.line[second],
-                f"Rater {_shown(raters[self.rater[second]])} has unit {_shown(unit)}"
+                f"Rater {shown(raters[self.rater[second]])} has unit {shown(unit)}"
                 f"{within} on line {self.line[first]} already. Keep one of the two.",
             )
 
@@ -329,19 +399,20 @@ class _Columns:
             yield f"Blank lines passed over: {self.n_blank_lines:,}."
         unused = [name for name in self.header if name not in NEEDED + OPTIONAL]
         if unused:
-            yield f"Columns not used: {', '.join(_shown(name) for name in unused)}."
+            yield f"Columns not used: {', '.join(shown(name) for name in unused)}."
         n_not_rated = int(np.isnan(self.level).sum())
         if n_not_rated:
             yield f"Rows without a level, counted as not rated: {n_not_rated:,}."
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
     """A value as a message shows it: quoted, on one line, not too long."""
     return repr(text if len(text) <= 40 else f"{text[:39]}…")
 
 
-def _either(levels: Sequence[float]) -> str:
-    *most, last = [f"{level:g}" for level in levels]
+def _either(levels: Sequence[float | str]) -> str:
+    named = [level if isinstance(level, str) else f"{level:g}" for level in levels]
+    *most, last = named
     if len(most) > 10:
         return f"one of the {len(levels)} levels from {most[0]} to {last}"
     return f"{', '.join(most)} or {last}"

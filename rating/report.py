@@ -78,7 +78,11 @@ class Agreement:
     @property
     def unused(self) -> str:
         """The unused levels in words, such as "4 and 5"; "none" where all were used."""
-        return _in_words([self.name_of(level) for level in self.unused_levels]) or "none"
+        return self.in_words(self.unused_levels)
+
+    def in_words(self, levels: Sequence[float]) -> str:
+        """Some of the levels in words, such as "4 and 5"; "none" where there are none."""
+        return _in_words([self.name_of(level) for level in levels]) or "none"
 
     def name_of(self, level: float) -> float | str:
         """The level as it is written: a number, or its word."""
@@ -260,8 +264,8 @@ class _Table:
                 items.append(row.item)
             elif items[unit] != row.item:
                 raise ValueError(
-                    f"{_place(row.unit, row.dimension).capitalize()} is of the item "
-                    f"{items[unit] or 'without a name'} and of {row.item or 'none'}. Give it one."
+                    f"There are two items for {_place(row.unit, row.dimension)}: "
+                    f"{items[unit]!r} and {row.item!r}. Give it one."
                 )
             columns[0].append(raters.setdefault(row.rater, len(raters)))
             columns[1].append(unit)

@@ -156,11 +156,11 @@ def linearised(value: float, influence: Floats, times: Whole) -> Estimate:
 
 def by_t(value: float, error: float, freedom: float) -> Estimate:
     """An estimate with its 95% interval by Student's t, cut at 1."""
-    from scipy.stats import t  # slow to load
+    from scipy.special import stdtrit
 
     if error < 1e-12:
         return Estimate(value, 0.0, reason=NO_WIDTH)
-    half = float(t.ppf((1 + COVERAGE) / 2, freedom)) * error
+    half = float(stdtrit(freedom, (1 + COVERAGE) / 2)) * error
     return Estimate(value, error, value - half, min(1.0, value + half))
 
 

@@ -78,7 +78,7 @@ def icc_1(patterns: Patterns, *, averaged: bool = False) -> Estimate:
     if averaged and between < 1e-12:
         raise Undefined(MEANS_ALIKE)
     if within < 1e-12 or plain < 1e-12:
-        return Estimate(raise_to(single), reason=NO_ERROR)
+        return _within(raise_to(single), why=NO_ERROR)
     low, high = _f_limits(harmonic * plain / within, n - 1, ratings - n)
     ends = [raise_to((f - 1) / (f + harmonic - 1)) for f in (low, high)]
     return _within(raise_to(single), *ends)
@@ -110,7 +110,7 @@ def icc_2(ordered: Ordered, *, averaged: bool = False) -> Estimate:
     some intraclass correlation coefficients, Psychological Methods 1, 30-46, with the corrections
     on page 390.
     """
-    from scipy.stats import f
+    from scipy.special import fdtri
 
     units, raters, residual, n, k = _two_way(ordered)
     if averaged and units < 1e-12:
@@ -118,17 +118,17 @@ def icc_2(ordered: Ordered, *, averaged: bool = False) -> Estimate:
     raise_to = _spearman_brown(k) if averaged else _itself
     found = _ratio(units - residual, units + (k - 1) * residual + k * (raters - residual) / n)
     if residual < 1e-12 and raters < 1e-12:
-        return Estimate(raise_to(found), reason=NO_ERROR)
+        return _within(raise_to(found), why=NO_ERROR)
     if units < 1e-12:
-        return Estimate(raise_to(found), reason=MEANS_ALIKE)
+        return _within(raise_to(found), why=MEANS_ALIKE)
     a = k * found / (n * (1 - found))
     b = 1 + k * found * (n - 1) / (n * (1 - found))
     freedom = (a * raters + b * residual) ** 2 / (
         (a * raters) ** 2 / (k - 1) + (b * residual) ** 2 / ((n - 1) * (k - 1))
     )
     outside = (1 - COVERAGE) / 2
-    upper = float(f.ppf(1 - outside, n - 1, freedom))
-    lower = float(f.ppf(1 - outside, freedom, n - 1))
+    upper = float(fdtri(n - 1, freedom, 1 - outside))
+    lower = float(fdtri(freedom, n - 1, 1 - outside))
     noise = k * raters + (k * n - k - n) * residual
     low = n * (units - upper * residual) / (upper * noise + n * units)
     high = n * (lower * units - residual) / (noise + n * lower * units)
@@ -147,7 +147,7 @@ def icc_3(ordered: Ordered, *, averaged: bool = False) -> Estimate:
     raise_to = _spearman_brown(k) if averaged else _itself
     found = _ratio(units - residual, units + (k - 1) * residual)
     if residual < 1e-12 or units < 1e-12:
-        return Estimate(raise_to(found), reason=NO_ERROR if residual < 1e-12 else MEANS_ALIKE)
+        return _within(raise_to(found), why=NO_ERROR if residual < 1e-12 else MEANS_ALIKE)
     low, high = _f_limits(units / residual, n - 1, (n - 1) * (k - 1))
     ends = [raise_to((f - 1) / (f + k - 1)) for f in (low, high)]
     return _within(raise_to(found), *ends)
@@ -170,7 +170,7 @@ def refuse_incomplete(ordered: Ordered, what: str) -> None:
 
 def _two_way(ordered: Ordered) -> tuple[float, float, float, int, int]:
     """Mean squares of units, raters and the residual; the numbers of units and raters."""
-    refuse_incomplete(ordered, "This coefficient")
+    refuse_incomplete(ordered, "An ICC of model 2 or 3")
     levels, times = np.array(ordered.scale)[ordered.places], ordered.times
     n, k = ordered.n_units, ordered.n_raters
     _refuse_few_units(n)
@@ -194,21 +194,28 @@ def _refuse_few_units(n: int) -> None:
 
 def _f_limits(ratio: float, between: float, within: float) -> tuple[float, float]:
     """The 95% limits of a ratio of mean squares, with their degrees of freedom."""
-    from scipy.stats import f
+    from scipy.special import fdtri
 
     outside = (1 - COVERAGE) / 2
-    low = ratio / float(f.ppf(1 - outside, between, within))
-    return low, ratio * float(f.ppf(1 - outside, within, between))
+    low = ratio / float(fdtri(between, within, 1 - outside))
+    return low, ratio * float(fdtri(within, between, 1 - outside))
 
 
-def _within(found: float, low: float, high: float) -> Estimate:
+def _within(found: float, low: float = nan, high: float = nan, *, why: str = "") -> Estimate:
+    """The estimate, with what is wrong with its interval in words."""
+    if found == -inf:
+        raise Undefined("The mean of k raters has no reliability: single ratings agree too badly.")
+    if why:
+        return Estimate(found, reason=why)
     if low == -inf:
         return Estimate(found, reason=NO_LOWER_END)
     return Estimate(found, None, low, high)
 
 
 def _ratio(upper: float, lower: float) -> float:
-    return upper / lower if abs(lower) > 1e-12 else nan
+    if abs(lower) < 1e-12:
+        raise Undefined("The ratings are too few: the variances cancel out.")
+    return upper / lower
 
 
 def _itself(single: float) -> float:

@@ -1,10 +1,7 @@
-"""The coefficients are held to tests/oracles/agreement.json: published or hand-worked ratings,
-each value found by at least one independent package, named there beside it."""
+"""Percents, ordinal alpha, their intervals and the report that says them."""
 
-import hashlib
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,8 +21,8 @@ from rating.stats.agreement import (
     tally,
     tally_rows,
 )
+from tests.rating.agreement_oracles import ORACLES, array_of
 
-ORACLES = json.loads((Path(__file__).parents[1] / "oracles" / "agreement.json").read_text())
 COEFFICIENTS = {
     "percent_agreement": percent_exact,
     "percent_within_one": percent_within_one,
@@ -38,20 +35,6 @@ def expectations():
     for case in ORACLES["cases"]:
         for name in sorted(COEFFICIENTS.keys() & case["expected"].keys()):
             yield pytest.param(case, name, id=f"{case['id']}-{name}")
-
-
-def array_of(case):
-    if "recipe" not in case:
-        return np.array(
-            [[math.nan if level is None else level for level in row] for row in case["ratings"]]
-        )
-    names = {}
-    exec(case["recipe"], names)  # two lines of NumPy, as the oracle file gives them
-    levels = names["x"]
-    bytes_of_it = np.where(np.isnan(levels), -1, levels).astype(np.int8).tobytes()
-    fingerprint = case["recipe_check"]["sha256_of_int8_with_-1_for_missing_C_order"]
-    assert hashlib.sha256(bytes_of_it).hexdigest() == fingerprint
-    return levels
 
 
 @pytest.mark.parametrize(("case", "name"), list(expectations()))
