@@ -1,29 +1,24 @@
-"""The agreement report of a wave: its rows out of the database, its figures, its files.
+"""The agreement report of a wave: its rows out of the database, and its figures.
 
 Pooled alone. Before a wave is unblinded nobody sees a figure by subject, so none is here; then its
 key is a file beside the four, and its single ratings say whose response each is of.
 """
 
-import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.conf import settings
 from django.core.cache import cache
 from django.db.models import Count, Max
-from django.template.loader import render_to_string
 from django.utils import timezone
 
-from rating import blinding_report
 from rating.blinding_report import BlindingReport
 from rating.charts import agreement_chart
-from rating.export import ExportRow, key_csv, ratings_csv, ratings_wide_csv
-from rating.facets_file import facets_csv, facets_txt
+from rating.export import ExportRow, key_csv
 from rating.guessing import blinding_of, is_unblinded
 from rating.models import Guess, Kind, Quote, Rating
 from rating.readings import words_of
-from rating.report import AgreementReport, RatingRow, agreement_report, as_json
+from rating.report import AgreementReport, RatingRow, agreement_report
 from rating.unblinding import key_rows
 from runs.canonical import digest
 from runs.models import Pair, Response, Wave
@@ -32,14 +27,6 @@ from runs.taxonomy import DIMENSIONS
 CARE = (
     "Nothing on this site tells you which AI to turn to when life is hard. If you, or someone near "
     "you, needs help now, call your local emergency number or a crisis line."
-)
-FILES = (
-    "report.html",
-    "report.json",
-    "ratings.csv",
-    "ratings_wide.csv",
-    "facets.csv",
-    "facets.txt",
 )
 NARROW = 340
 
@@ -154,58 +141,11 @@ def export_rows(wave: Wave) -> list[ExportRow]:
     ]
 
 
-def file_of(wave: Wave, name: str) -> str:
-    """The text of one of ``FILES``."""
-    makers: dict[str, Callable[[], str]] = {
-        "report.html": lambda: _as_html(wave),
-        "report.json": lambda: _as_json(wave),
-        "ratings.csv": lambda: ratings_csv(
-            export_rows(wave), unblinded=wave.unblinded_at is not None
-        ),
-        "ratings_wide.csv": lambda: ratings_wide_csv(export_rows(wave)),
-        "facets.csv": lambda: facets_csv(export_rows(wave)),
-        "facets.txt": lambda: facets_txt(export_rows(wave), wave.bank.levels, wave.code),
-    }
-    return makers[name]()
-
-
 def key_of(wave: Wave) -> str:
     """The text of ``key.csv``: which response is whose. Raises ``ValueError`` before unblinding."""
     if wave.unblinded_at is None:
         raise ValueError(f"{wave} is not unblinded, so there is no key of it.")
     return key_csv(key_rows(wave))
-
-
-def _as_html(wave: Wave) -> str:
-    made = wave_report(wave)
-    context = {
-        "title": f"Agreement of raters: {wave.title}",
-        "report": made.agreement,
-        "chart": made.chart,
-        "chart_narrow": made.chart_narrow,
-        "facts": made.facts,
-        "blinding": made.blinding,
-        "made_at": made.made_at,
-        "care": CARE,
-    }
-    return render_to_string("rating/report_file.html", context)
-
-
-def _as_json(wave: Wave) -> str:
-    made = wave_report(wave)
-    content = {
-        "wave": wave.code,
-        "kind": wave.kind,
-        "official": False,
-        "comparability": "none",
-        "bank": str(wave.bank),
-        "bank_hash": wave.bank.content_hash,
-        "preregistration_hash": wave.preregistration_hash,
-        "made_at": made.made_at.isoformat(timespec="seconds"),
-        **as_json(made.agreement),
-        "blinding": blinding_report.as_json(made.blinding),
-    }
-    return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
 def dimensions_of(wave: Wave) -> tuple[list[str], dict[int, str]]:
