@@ -45,7 +45,7 @@ def as_pdf(document: Document) -> bytes:
             font_paths=[str(FONTS)],
             ignore_system_fonts=True,
             pdf_standards=STANDARD,
-            timestamp=document.made_at,
+            timestamp=document.made_at.replace(microsecond=0),
         )
     return made
 

@@ -7,26 +7,57 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('rating', '0015_bank_drafts'),
-        ('runs', '0002_wave_unblinding'),
+        ("rating", "0015_bank_drafts"),
+        ("runs", "0002_wave_unblinding"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Export',
+            name="Export",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('asked_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('made_at', models.DateTimeField(null=True)),
-                ('content', models.BinaryField(null=True)),
-                ('sha256', models.CharField(blank=True, max_length=64)),
-                ('asked_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('wave', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='runs.wave')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("asked_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("made_at", models.DateTimeField(null=True)),
+                ("content", models.BinaryField(null=True)),
+                ("sha256", models.CharField(blank=True, max_length=64)),
+                (
+                    "asked_by",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "wave",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="runs.wave",
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('content', None), ('made_at', None), ('sha256', '')), models.Q(('content__isnull', False), ('made_at__isnull', False), models.Q(('sha256', ''), _negated=True)), _connector='OR'), name='rating_export_made_is_whole')],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("content", None), ("made_at", None), ("sha256", "")),
+                            models.Q(
+                                ("content__isnull", False),
+                                ("made_at__isnull", False),
+                                models.Q(("sha256", ""), _negated=True),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="rating_export_made_is_whole",
+                    )
+                ],
             },
         ),
     ]
