@@ -10,9 +10,9 @@ from django.db.models import CharField, Count, Func, Max, Q
 from django.utils import timezone
 
 from rating.breakdown import NONE, Columns
+from rating.dimensions import dimensions_of
 from rating.models import Kind, Rating, User
 from rating.stats.agreement import Whole
-from rating.wave_report import dimensions_of
 from runs.canonical import digest
 from runs.models import Anchor, Run, Wave
 

@@ -39,7 +39,7 @@ def as_pdf(document: Document) -> bytes:
                 (root / name).write_text(part.pop("svg"), encoding="utf-8")
                 part["file"] = name
         (root / "data.json").write_text(json.dumps(written, ensure_ascii=False), encoding="utf-8")
-        made: bytes = typst.compile(
+        made = typst.compile(
             str(root / "document.typ"),
             root=str(root),
             font_paths=[str(FONTS)],
@@ -47,6 +47,7 @@ def as_pdf(document: Document) -> bytes:
             pdf_standards=STANDARD,
             timestamp=document.made_at.replace(microsecond=0),
         )
+    assert isinstance(made, bytes)
     return made
 
 

@@ -13,16 +13,19 @@ from django.db.models import Count, Max
 from django.utils import timezone
 
 from rating.blinding_report import BlindingReport
+from rating.breakdown import By, breakdown, line_of
 from rating.charts import agreement_chart
+from rating.counted import columns_of, state_of
+from rating.dimensions import dimensions_of
 from rating.export import ExportRow, key_csv
 from rating.guessing import blinding_of, is_unblinded
 from rating.models import Guess, Kind, Quote, Rating
 from rating.readings import words_of
-from rating.report import AgreementReport, RatingRow, agreement_report
+from rating.report import OVERALL, AgreementReport
+from rating.stats.agreement import REPLICATES
 from rating.unblinding import key_rows
 from runs.canonical import digest
-from runs.models import Pair, Response, Wave
-from runs.taxonomy import DIMENSIONS
+from runs.models import Response, Wave
 
 CARE = (
     "Nothing on this site tells you which AI to turn to when life is hard. If you, or someone near "
@@ -45,42 +48,28 @@ class WaveReport:
 
 def wave_report(wave: Wave, *, now: datetime | None = None) -> WaveReport:
     """The report of all ratings the wave has by now. Unchanged ratings give the kept report."""
-    ratings = Rating.objects.of_wave(wave)
-    state = ratings.aggregate(n=Count("pk"), at=Max("rated_at"))
+    state = state_of(wave)
     guesses = Guess.objects.filter(rating__response__run__wave=wave).aggregate(
         n=Count("pk"), at=Max("answered_at"), answered=Count("answered_at")
     )
-    # By what the wave is, not by its number: another database may share the cache.
-    key = "report:" + digest(
-        [wave.code, str(wave.created_at), wave.bank.content_hash, ratings.counted().count()]
-        + [
-            str(value)
-            for value in (
-                *state.values(),
-                *guesses.values(),
-                settings.GUESS_PERCENT,
-                is_unblinded(wave),
-            )
-        ]
-    )
+    around = (*guesses.values(), settings.GUESS_PERCENT, is_unblinded(wave))
+    key = "report:" + digest([state, *map(str, around)])
     kept: WaveReport | None = cache.get(key)
     if kept is None:
-        kept = _make(wave, now or timezone.now())
+        kept = _make(wave, state, now or timezone.now())
         cache.set(key, kept, 3600)
     return kept
 
 
-def _make(wave: Wave, now: datetime) -> WaveReport:
-    names, dimension_of = dimensions_of(wave)
-    rows = [
-        RatingRow(rater, str(code), dimension_of[item], level)
-        for rater, code, item, level in Rating.objects.of_wave(wave)
-        .counted()
-        .order_by("rated_at", "pk")
-        .values_list("rater__pseudonym", "response__code", "response__item", "anchor__level")
-    ]
-    agreement = agreement_report(
-        rows, wave.bank.levels, seed=f"{wave.seed}|agreement", dimensions=names
+def _make(wave: Wave, state: str, now: datetime) -> WaveReport:
+    columns, seed = columns_of(wave, state), f"{wave.seed}|agreement"
+    lines, _ = breakdown(columns, By.DIMENSION, seed=seed)
+    agreement = AgreementReport(
+        line_of(OVERALL, columns, seed=f"{seed}|overall").agreement,
+        {line.name: line.agreement for line in lines},
+        tuple(float(level) for level in columns.scale),
+        seed,
+        REPLICATES,
     )
     return WaveReport(
         agreement,
@@ -146,29 +135,6 @@ def key_of(wave: Wave) -> str:
     if wave.unblinded_at is None:
         raise ValueError(f"{wave} is not unblinded, so there is no key of it.")
     return key_csv(key_rows(wave))
-
-
-def dimensions_of(wave: Wave) -> tuple[list[str], dict[int, str]]:
-    """The names that the wave's units fall under, in the instrument's order, and that of each item.
-
-    For a bank of pairs these are its chambers.
-    """
-    items = list(wave.bank.items.values_list("pk", "dimension"))
-    chambers = {row["code"]: row["name"] for row in wave.bank.meta.get("chambers", [])}
-    if not chambers:
-        used = {dimension for _, dimension in items}
-        return (
-            [dimension.name for code, dimension in DIMENSIONS.items() if code in used],
-            {pk: DIMENSIONS[dimension].name for pk, dimension in items},
-        )
-    in_chamber = {
-        arm: chambers[chamber]
-        for chamber, *arms in Pair.objects.filter(bank=wave.bank).values_list(
-            "chamber", "arm_a", "arm_b"
-        )
-        for arm in arms
-    }
-    return list(chambers.values()), in_chamber
 
 
 def _facts(wave: Wave, agreement: AgreementReport) -> list[tuple[str, str]]:
