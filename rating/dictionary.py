@@ -80,6 +80,25 @@ BLINDING: Final = (
     ("about", "text", "How to read these figures."),
 )
 
+PROBES: Final = (
+    ("contamination", "object", "Whether subjects knew the items beforehand."),
+    ("contamination.verdicts", "counts by verdict", "How many subjects have each verdict."),
+    ("contamination.reason", "text or null", "Why there is none."),
+    ("contamination.subjects", "list", "What was asked of each subject; once unblinded."),
+    ("contamination.about", "text", "How to read it."),
+    ("determinism", "object", "Whether the same call gives the same reply."),
+    ("determinism.subjects", "list", "What came of each subject and item; once unblinded."),
+    ("determinism.reason", "text or null", "Why there is none."),
+    ("determinism.about", "text", "How to read it."),
+    ("reruns", "object", "Whether a second run differs from the first by more than its trials."),
+    ("reruns.pairs", "list", "Each two runs of one subject; once unblinded."),
+    ("reruns.reason", "text or null", "Why there is none."),
+    ("reruns.about", "text", "How to read it."),
+    ("sensitivity", "object", "Whether a deliberately altered subject moves as it should."),
+    ("sensitivity.conditions", "list", "Each altered subject; once unblinded."),
+    ("sensitivity.reason", "text or null", "Why there is none."),
+    ("sensitivity.about", "text", "How to read it."),
+)
 ENTRIES: Final = (
     *_columns(
         CSV,
@@ -143,6 +162,8 @@ ENTRIES: Final = (
         ("about", "text", "How to read these figures."),
         ("blinding", "object", "Whether raters know who wrote what."),
         *((f"blinding.{name}", kind, meaning) for name, kind, meaning in BLINDING),
+        ("probes", "object", "What is known of the subjects themselves."),
+        *((f"probes.{name}", kind, meaning) for name, kind, meaning in PROBES),
     ),
     *_columns(
         MANIFEST,

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from runs.properties import Properties
+
 COUNTED: Final = "counted"
 LONG: Final = (
     "response",
@@ -34,11 +36,12 @@ LONG: Final = (
 )
 # Known of a response once its wave is unblinded, and in a file of its own with what it answers.
 SAID_BY: Final = ("subject", "condition", "trial")
-KEY: Final = ("response", "subject", "condition", "item", "trial")
+PROPERTIES: Final = ("words", "characters", "reading_level", "refusal", "cut_off", "other_script")
+KEY: Final = ("response", "subject", "condition", "item", "trial", *PROPERTIES)
 WIDE: Final = ("response", "item", "dimension")
 FORMULA: Final = re.compile(r"'*[\s\u200b\ufeff]*[=+\-@\t\r＝＋－＠]")
 
-Cell = str | int | None
+Cell = str | int | float | None
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,18 @@ class ExportRow:
     subject: str = ""
     condition: str = ""
     trial: int | None = None
+
+
+@dataclass(frozen=True)
+class KeyRow:
+    """One response of an unblinded wave: its random code, what it is, and what it is like."""
+
+    response: str
+    subject: str
+    condition: str
+    item: str
+    trial: int
+    properties: Properties
 
 
 def ratings_csv(rows: Iterable[ExportRow], *, unblinded: bool = False) -> str:
@@ -107,9 +122,13 @@ def ratings_wide_csv(rows: Iterable[ExportRow]) -> str:
     )
 
 
-def key_csv(rows: Iterable[tuple[str, str, str, str, int]]) -> str:
-    """Return one line per response: its random code, and what it is."""
-    return in_csv(KEY, rows)
+def key_csv(rows: Iterable[KeyRow]) -> str:
+    """Return one line per response: its random code, what it is, and what it is like.
+
+    ``reading_level`` is in years of school, empty where it means nothing; the last three are
+    true or false.
+    """
+    return in_csv(KEY, map(_key, rows))
 
 
 def guarded(text: str) -> str:
@@ -140,6 +159,24 @@ def _long(row: ExportRow) -> list[Cell]:
         json.dumps(row.quotes, ensure_ascii=False),
         row.note,
         row.rated_at.astimezone(UTC).isoformat(),
+    ]
+
+
+def _key(row: KeyRow) -> list[Cell]:
+    like = row.properties
+    return [
+        row.response,
+        row.subject,
+        row.condition,
+        row.item,
+        row.trial,
+        like.words,
+        like.characters,
+        None if like.reading_level is None else round(like.reading_level, 1),
+        *(
+            "true" if one else "false"
+            for one in (like.looks_like_refusal, like.cut_off, like.other_script)
+        ),
     ]
 
 

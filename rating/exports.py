@@ -13,7 +13,7 @@ from typing import Any, Final
 from django.db import transaction
 from django.template.loader import render_to_string
 
-from rating import blinding_report
+from rating import blinding_report, probe_report
 from rating.agreement_page import Look, agreement_page
 from rating.breakdown import Line
 from rating.counted import state_of
@@ -36,11 +36,15 @@ BEGINNING: Final = (1980, 1, 1, 0, 0, 0)  # of time, as zip files have it: equal
 
 @dataclass(frozen=True)
 class File:
-    """A file that is offered: its name, what it is, and what whoever opens it has seen."""
+    """A file that is offered: its name, what it is, and what whoever opens it has seen.
+
+    ``by_subject`` is whether it tells something of each subject once the wave is unblinded.
+    """
 
     name: str
     about: str
     saw: Saw
+    by_subject: bool = False
 
     @property
     def media_type(self) -> str:
@@ -58,10 +62,12 @@ TYPES: Final = {
 FILES: Final = {
     file.name: file
     for file in (
-        File("report.html", "This report as one page, to keep or to print.", Saw.FIGURES),
-        File("report.pdf", "The same to print or to send, with page numbers.", Saw.FIGURES),
-        File("report.json", "The same numbers, for a program.", Saw.FIGURES),
-        File("ratings.csv", "One line for each rating, with quotes and notes.", Saw.RATINGS),
+        File("report.html", "This report as one page, to keep or to print.", Saw.FIGURES, True),
+        File(
+            "report.pdf", "Its figures of agreement and blinding, with page numbers.", Saw.FIGURES
+        ),
+        File("report.json", "The same numbers, for a program.", Saw.FIGURES, True),
+        File("ratings.csv", "One line for each rating, with quotes and notes.", Saw.RATINGS, True),
         File(
             "ratings_wide.csv",
             "One line for each response, a column for each rater.",
@@ -141,6 +147,7 @@ class Exports:
             "chart_narrow": made.chart_narrow,
             "facts": made.facts,
             "blinding": made.blinding,
+            "probes": made.probes,
             "made_at": made.made_at,
             "care": CARE,
         }
@@ -164,6 +171,7 @@ class Exports:
             "made_at": made.made_at.isoformat(timespec="seconds"),
             **figures,
             "blinding": blinding_report.as_json(made.blinding),
+            "probes": probe_report.as_json(made.probes),
         }
         return _json(content)
 

@@ -697,6 +697,12 @@ class EventKind(models.TextChoices):
     UNBLIND = "unblind", "unblind"
     REVIEW = "review", "review"
     EXPERTISE = "expertise", "expertise"
+    MASK = "mask", "mask"
+    LOCK = "lock", "lock"
+    DEVIATE = "deviate", "deviate"
+    START = "start", "start"
+    CANCEL = "cancel", "cancel"
+    CEILING = "ceiling", "ceiling"
 
 
 class Event(models.Model):

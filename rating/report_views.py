@@ -24,9 +24,11 @@ class StaffRequest(HttpRequest):
 @require_safe
 @role_required(Role.MAINTAINER)
 def show(request: StaffRequest, wave: str) -> HttpResponse:
-    """How far raters agree, all subjects pooled."""
+    """How far raters agree, all subjects pooled, and what is known of the subjects themselves."""
     found = _wave(wave)
     _record(request, Saw.FIGURES, found)
+    if found.unblinded_at:
+        _record(request, Saw.SUBJECTS, found)
     made = wave_report(found)
     waiting, ready = exports.newest(found)
     return render(
@@ -39,6 +41,7 @@ def show(request: StaffRequest, wave: str) -> HttpResponse:
             "chart_narrow": made.chart_narrow,
             "facts": made.facts,
             "blinding": made.blinding,
+            "probes": made.probes,
             "made_at": made.made_at,
             "files": FILES.values(),
             "waiting": waiting,
@@ -57,7 +60,7 @@ def download(request: StaffRequest, wave: str, name: str) -> HttpResponse:
     if name not in FILES:
         raise Http404
     _record(request, FILES[name].saw, found)
-    if name == "ratings.csv" and found.unblinded_at:
+    if FILES[name].by_subject and found.unblinded_at:
         _record(request, Saw.SUBJECTS, found)
     return _file(found, name, Exports(found).file(name), FILES[name].media_type)
 

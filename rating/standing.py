@@ -17,7 +17,8 @@ from django.db.models import F, Max, OuterRef, Subquery, Sum
 
 from rating.clock import midnight
 from rating.models import Kind, Pause, Qualification, Rating, User
-from rating.stats.raters import mean_error, slope_error, student
+from rating.stats.raters import slope_of
+from rating.stats.student import NO_WIDTH, mean_of
 from runs.models import Instrument
 
 T = TypeVar("T")
@@ -99,11 +100,11 @@ def severity(readings: Sequence[Reading]) -> Estimate:
     if n < BLOCK:
         return Estimate(n, reason=f"It takes at least {BLOCK} agreed responses; there are {n}.")
     away = np.array([reading.own - reading.agreed for reading in readings], dtype=np.float64)
-    mean, error = mean_error(away)
-    half = student(n - 1) * error
-    if not half:
-        return Estimate(n, mean, reason=f"There are no limits: all {n} are alike.")
-    return Estimate(n, mean, mean - half, mean + half)
+    found = mean_of(away)
+    if found.variance < NO_WIDTH**2:
+        return Estimate(n, found.value, reason=f"There are no limits: all {n} are alike.")
+    span = found.interval()
+    return Estimate(n, found.value, span.low, span.high)
 
 
 def drift(readings: Sequence[Reading]) -> Estimate:
@@ -116,11 +117,11 @@ def drift(readings: Sequence[Reading]) -> Estimate:
     if weeks.max() < DRIFT_DAYS / 7:
         return Estimate(n, reason=f"It takes at least {DRIFT_DAYS} days between first and last.")
     away = np.array([r.own - r.agreed for r in readings], dtype=np.float64)
-    slope, error = slope_error(away, weeks)
-    half = student(n - 2) * error
-    if half < 1e-9:  # nothing but rounding is left over
-        return Estimate(n, slope, reason=f"There are no limits: all {n} lie on one line.")
-    return Estimate(n, slope, slope - half, slope + half)
+    found = slope_of(away, weeks)
+    if found.variance < NO_WIDTH**2:
+        return Estimate(n, found.value, reason=f"There are no limits: all {n} lie on one line.")
+    span = found.interval()
+    return Estimate(n, found.value, span.low, span.high)
 
 
 def last_block(readings: Sequence[Reading]) -> Sequence[Reading]:

@@ -1,7 +1,8 @@
 """The agreement report of a wave: its rows out of the database, and its figures.
 
-Pooled alone. Before a wave is unblinded nobody sees a figure by subject, so none is here; then its
-key is a file beside the four, and its single ratings say whose response each is of.
+Agreement is pooled. Before a wave is unblinded nobody sees a figure of ratings by subject, so none
+is here: only whether subjects knew the items. Then its key is a file beside the four, and its
+single ratings say whose response each is of.
 """
 
 from dataclasses import dataclass
@@ -20,12 +21,15 @@ from rating.dimensions import dimensions_of
 from rating.export import ExportRow, key_csv
 from rating.guessing import blinding_of, is_unblinded
 from rating.models import Guess, Kind, Quote, Rating
+from rating.probe_report import ProbeReport
+from rating.probing import probes_of
 from rating.readings import words_of
 from rating.report import OVERALL, AgreementReport
 from rating.stats.agreement import REPLICATES
 from rating.unblinding import key_rows
 from runs.canonical import digest
 from runs.models import Response, Wave
+from runs.probed import probes_state
 
 CARE = (
     "Nothing on this site tells you which AI to turn to when life is hard. If you, or someone near "
@@ -43,6 +47,7 @@ class WaveReport:
     chart_narrow: str
     facts: tuple[tuple[str, str], ...]
     blinding: BlindingReport
+    probes: ProbeReport
     made_at: datetime
 
 
@@ -52,7 +57,7 @@ def wave_report(wave: Wave, *, now: datetime | None = None) -> WaveReport:
     guesses = Guess.objects.filter(rating__response__run__wave=wave).aggregate(
         n=Count("pk"), at=Max("answered_at"), answered=Count("answered_at")
     )
-    around = (*guesses.values(), settings.GUESS_PERCENT, is_unblinded(wave))
+    around = (*guesses.values(), settings.GUESS_PERCENT, is_unblinded(wave), probes_state(wave))
     key = "report:" + digest([state, *map(str, around)])
     kept: WaveReport | None = cache.get(key)
     if kept is None:
@@ -77,6 +82,7 @@ def _make(wave: Wave, state: str, now: datetime) -> WaveReport:
         agreement_chart(agreement, width=NARROW),
         tuple(_facts(wave, agreement)),
         blinding_of(wave),
+        probes_of(wave),
         now,
     )
 

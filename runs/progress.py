@@ -2,10 +2,11 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from math import fsum
 from typing import Any
 
-from django.db.models import Count, Max, Min, Q
+from django.db.models import Count, Min, Q
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
@@ -25,10 +26,41 @@ class RunProgress:
     state: str
     stop_reason: str
     counts: dict[str, int]
+    pk: int = 0
+    per_second: float = 0.0
+    cost: float | None = None
+    fingerprints: tuple[dict[str, str], ...] = ()
+
+    @property
+    def changed(self) -> str:
+        """What to say where the service's fingerprint has changed within the run; else nothing."""
+        if len(self.fingerprints) < 2:
+            return ""
+        last = self.fingerprints[-1]
+        return (
+            f"its service changed while it was asked: {len(self.fingerprints)} fingerprints, "
+            f"{last['fingerprint']} since {last['at'][:16].replace('T', ' ')} UTC"
+        )
 
     @property
     def total(self) -> int:
         return sum(self.counts.values())
+
+    @property
+    def seconds_left(self) -> int | None:
+        pending = self.counts[Status.PENDING]
+        if self.state != RunState.ASKING or not (pending and self.per_second):
+            return None
+        return round(pending / self.per_second)
+
+    @property
+    def time_left(self) -> str:
+        return in_words(self.seconds_left)
+
+    @property
+    def not_asked(self) -> int:
+        """Trials that never will be asked, since the run was cancelled."""
+        return self.counts[Status.PENDING] if self.state == RunState.CANCELLED else 0
 
     @property
     def ended(self) -> int:
@@ -71,6 +103,11 @@ class Progress:
     per_second: float
     seconds_left: int | None
     faults: tuple[Fault, ...]
+    named: int = 0
+    undecided: int = 0
+    cost: float | None = None
+    ceiling: float | None = None
+    currency: str = ""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -95,12 +132,7 @@ class Progress:
 
     @property
     def time_left(self) -> str:
-        if self.seconds_left is None:
-            return ""
-        if self.seconds_left < 90:
-            return f"about {self.seconds_left} s"
-        minutes = round(self.seconds_left / 60)
-        return f"about {minutes} min" if minutes < 120 else f"about {round(minutes / 60)} h"
+        return in_words(self.seconds_left)
 
     @property
     def asking(self) -> bool:
@@ -110,10 +142,15 @@ class Progress:
     def state(self) -> str:
         """The wave's state, from those of its runs: what most needs a look comes first."""
         states = {run.state for run in self.runs}
-        for state in (RunState.STOPPED, RunState.ASKING, RunState.PLANNED):
+        for state in (RunState.STOPPED, RunState.PAUSED, RunState.ASKING, RunState.PLANNED):
             if state in states:
                 return state.value
-        return RunState.DONE.value
+        if states == {RunState.CANCELLED}:
+            return RunState.CANCELLED.value
+        return RunState.DONE.value if states else "draft"
+
+    def of_state(self, *states: str) -> list[RunProgress]:
+        return [run for run in self.runs if run.state in states]
 
     @property
     def startable(self) -> bool:
@@ -127,9 +164,21 @@ class Progress:
         return sorted(Counter(fault.kind for fault in self.faults).items())
 
 
+def in_words(seconds: int | None) -> str:
+    """A time that is left, as precise as it is known."""
+    if seconds is None:
+        return ""
+    if seconds < 90:
+        return f"about {seconds} s"
+    minutes = round(seconds / 60)
+    return f"about {minutes} min" if minutes < 120 else f"about {round(minutes / 60)} h"
+
+
 def progress_of(wave: Wave) -> Progress:
     """How far a wave has come, in a fixed number of questions to the database."""
     now = timezone.now()
+    rates = _rates(wave, now)
+    costs = wave.costs
     runs = tuple(
         RunProgress(
             subject=run.subject.code,
@@ -138,6 +187,14 @@ def progress_of(wave: Wave) -> Progress:
             state=run.state,
             stop_reason=run.stop_reason,
             counts={status.value: getattr(run, f"n_{status.value}") for status in Status},
+            fingerprints=tuple(run.fingerprints),
+            pk=run.pk,
+            per_second=rates.get(run.pk, 0.0),
+            cost=(
+                price.of(run.tokens_in, run.tokens_out)
+                if (price := costs.prices.get(run.subject.snapshot))
+                else None
+            ),
         )
         for run in Run.objects.filter(wave=wave)
         .select_related("subject")
@@ -149,13 +206,9 @@ def progress_of(wave: Wave) -> Progress:
         )
         .order_by("subject__code", "condition")
     )
-    recent = Response.objects.of_wave(wave).filter(
-        completed_at__gt=now - MINUTE, run__state__in=[RunState.ASKING, RunState.DONE]
-    )
-    told = recent.aggregate(count=Count("pk"), first=Min("completed_at"), last=Max("completed_at"))
-    # In its first minute a run has not had a minute to count in.
-    seconds = max((now - told["first"]).total_seconds(), 1.0) if told["first"] else 60.0
-    per_second = told["count"] / seconds
+    naming = Response.objects.of_wave(wave).exclude(self_naming=[])
+    named = naming.aggregate(all=Count("pk"), open=Count("pk", filter=Q(mask_decided_at=None)))
+    per_second = sum(run.per_second for run in runs)
     left = sum(run.counts[Status.PENDING] for run in runs if run.state == RunState.ASKING)
     return Progress(
         items=Item.objects.served().filter(bank=wave.bank_id).count(),
@@ -164,7 +217,25 @@ def progress_of(wave: Wave) -> Progress:
         per_second=per_second,
         seconds_left=round(left / per_second) if left and per_second else None,
         faults=faults_of(wave),
+        named=named["all"],
+        undecided=named["open"],
+        cost=fsum(paid) if (paid := [run.cost for run in runs if run.cost is not None]) else None,
+        ceiling=None if wave.cost_ceiling is None else float(wave.cost_ceiling),
+        currency=costs.currency,
     )
+
+
+def _rates(wave: Wave, now: datetime) -> dict[int, float]:
+    """Replies a second over the last minute, by run."""
+    recent = (
+        Response.objects.of_wave(wave)
+        .filter(completed_at__gt=now - MINUTE, run__state__in=[RunState.ASKING, RunState.DONE])
+        .order_by()
+        .values_list("run")
+        .annotate(count=Count("pk"), first=Min("completed_at"))
+    )
+    # In its first minute a run has not had a minute to count in.
+    return {run: n / max((now - first).total_seconds(), 1.0) for run, n, first in recent}
 
 
 def faults_of(wave: Wave, most: int = 20) -> tuple[Fault, ...]:

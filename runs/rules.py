@@ -1,7 +1,20 @@
 """What the tables of this app refuse beyond their constraints. See ``guards``."""
 
 from runs.guards import Guard, no_change, no_delete
-from runs.models import Anchor, Bank, Item, Pair, Response, Run, Status, Subject, Wave
+from runs.models import (
+    Anchor,
+    Bank,
+    Deviation,
+    Item,
+    Pair,
+    Probe,
+    Response,
+    Run,
+    RunState,
+    Status,
+    Subject,
+    Wave,
+)
 
 FROZEN = "This bank is frozen: a bank never changes; import a new version."
 BANK_OF_ITEM = "(SELECT b.frozen_at FROM runs_item i JOIN runs_bank b ON b.id = i.bank_id WHERE i.id = {row}.item_id)"
@@ -35,7 +48,21 @@ RUN_LOCKED = (
 )
 PLAN_LOCKED = "This plan is locked: it cannot change. Plan a new wave."
 STORED = "This response is stored: what a subject said is never changed."
+RUN_WORK = (
+    "state",
+    "stop_reason",
+    "started_at",
+    "ended_at",
+    "woken_at",
+    "tokens_in",
+    "tokens_out",
+    "failures_in_a_row",
+    "fingerprints",
+)
+DEVIATION = "A deviation is never changed or taken away: append another."
 WORK_FIELDS = ("held_by", "held_until")
+# Decided after the reply has come, and frozen by ``rating`` once somebody reads it.
+MASK_FIELDS = ("mask", "mask_decided_at")
 REPLY_FIELDS = (
     "status",
     "text",
@@ -47,7 +74,11 @@ REPLY_FIELDS = (
     "attempts",
     "message_hash",
     "completed_at",
+    "leak_hits",
+    "self_naming",
 )
+PROBED = "This answer to a probe is stored: what a subject said is never changed."
+PUT = "This question of a probe is put: it never changes."
 SETTLED = f"OLD.status <> '{Status.PENDING.value}'"
 
 GUARDS = [
@@ -58,7 +89,12 @@ GUARDS = [
     *_frozen(Pair, OF_BANK),
     no_change(Subject, "A subject's identity never changes: register a new subject."),
     no_delete(Subject, "A subject is never deleted."),
-    no_change(Wave, PLAN_LOCKED, but=("ratings_frozen_at", "unblinded_at"), when=LOCKED),
+    no_change(
+        Wave,
+        PLAN_LOCKED,
+        but=("ratings_frozen_at", "unblinded_at", "cost_ceiling", "leak_check"),
+        when=LOCKED,
+    ),
     Guard(
         "runs_wave_frozen_once",
         "runs_wave",
@@ -78,7 +114,7 @@ GUARDS = [
     no_change(
         Run,
         PLAN_LOCKED,
-        but=("state", "stop_reason", "started_at", "ended_at", "woken_at"),
+        but=RUN_WORK,
         when=WAVE_LOCKED.format(row="OLD"),
     ),
     no_delete(Run, PLAN_LOCKED, when=WAVE_LOCKED.format(row="OLD")),
@@ -92,9 +128,38 @@ GUARDS = [
         RUN_LOCKED.format(row="NEW"),
         PLAN_LOCKED,
     ),
-    no_change(
-        Response, PLAN_LOCKED, but=(*REPLY_FIELDS, *WORK_FIELDS), when=RUN_LOCKED.format(row="OLD")
+    Guard(
+        "runs_run_cancelled_for_good",
+        "runs_run",
+        "UPDATE",
+        f"OLD.state = '{RunState.CANCELLED.value}' AND NEW.state <> OLD.state",
+        "This run is cancelled, for good: plan a new wave.",
     ),
-    no_change(Response, STORED, but=WORK_FIELDS, when=SETTLED, name="stored"),
+    no_change(Deviation, DEVIATION),
+    no_delete(Deviation, DEVIATION),
+    Guard(
+        "runs_deviation_in_order",
+        "runs_deviation",
+        "INSERT",
+        "NEW.number <> 1 + (SELECT COUNT(*) FROM runs_deviation d WHERE d.wave_id = NEW.wave_id)",
+        "Deviations are numbered one after the other.",
+    ),
+    Guard(
+        "runs_deviation_of_a_locked_plan",
+        "runs_deviation",
+        "INSERT",
+        "(SELECT w.locked_at FROM runs_wave w WHERE w.id = NEW.wave_id) IS NULL",
+        "Nothing can deviate from a plan that is not locked: change the draft.",
+    ),
+    no_change(
+        Response,
+        PLAN_LOCKED,
+        but=(*REPLY_FIELDS, *WORK_FIELDS, *MASK_FIELDS),
+        when=RUN_LOCKED.format(row="OLD"),
+    ),
+    no_change(Response, STORED, but=(*WORK_FIELDS, *MASK_FIELDS), when=SETTLED, name="stored"),
     no_delete(Response, "A response is never deleted.", when=RUN_LOCKED.format(row="OLD")),
+    no_change(Probe, PUT, but=(*REPLY_FIELDS, "score", *WORK_FIELDS)),
+    no_change(Probe, PROBED, but=WORK_FIELDS, when=SETTLED, name="stored"),
+    no_delete(Probe, "A probe is never deleted."),
 ]

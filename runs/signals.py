@@ -4,3 +4,9 @@ from django.dispatch import Signal
 
 # Sent with ``response_ids``: replies just stored that people can rate.
 responses_completed = Signal()
+
+# Sent with ``act``, ``by`` (the key of a person, or None) and ``about``: what was done to a wave.
+acted = Signal()
+
+# Asks how long cards have taken: receivers answer ``(cards, seconds)`` for an ``instrument``.
+cards_timed = Signal()

@@ -6,6 +6,7 @@ is killed stops renewing, and the reaper in any worker wakes somebody for what w
 
 import hashlib
 import logging
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -18,15 +19,21 @@ from celery import shared_task
 from celery.signals import worker_ready, worker_shutting_down
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils import timezone
 
-from runs.models import Response, Run, RunState, Status
+from runs import pacing
+from runs.control import MOST_FAILURES, heed
+from runs.models import Response, ResponseQuerySet, Run, RunState, Status
 from runs.periodic import BesideWorkers, Periodic
+from runs.preflight import leaks_at_call
 from runs.prompts import message_hash, messages_for
-from runs.providers import Calls, Outcome, Question, RunStopped, provider_for
+from runs.providers import Calls, Outcome, Question, provider_for
 from runs.replies import Reply
 from runs.signals import responses_completed
+from runs.tokens import count_tokens, tokens_sent
+from runs.traces import traces_of
+from runs.wire import RunStopped
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +43,9 @@ WORK_SECONDS = 120.0
 LINGER_SECONDS = 0.004
 WAKE_AGAIN = timedelta(seconds=2)
 REAP_SECONDS = 1.0
+# How long a call may still take once its run is paused or cancelled.
+GRACE_SECONDS = 10.0
+ANSWERED = ("completed", "empty", "filtered", "malformed")
 
 _shutting_down = Event()
 
@@ -53,7 +63,8 @@ def fetch_chunk(*, run_id: int) -> None:
 
     Safe to run twice, and at the same time: a row is stored by the task that holds it.
     """
-    run = Run.objects.select_related("subject").filter(pk=run_id).first()
+    related = ("subject", "wave__bank")
+    run = Run.objects.select_related(*related).filter(pk=run_id).first()
     if run is None or run.state != RunState.ASKING:
         return
     try:
@@ -66,6 +77,8 @@ def fetch_chunk(*, run_id: int) -> None:
     with Calls(provider) as calls:
         try:
             _fetch(run, holder, calls)
+        except RunStopped as why:
+            stop(run, why.reason)
         finally:
             let_go(run, holder)
     if is_left(run, timezone.now()):
@@ -78,19 +91,24 @@ def _fetch(run: Run, holder: str, calls: Calls) -> None:
     room = settings.ASK_IN_FLIGHT
     ends = monotonic() + WORK_SECONDS
     renews = monotonic() + RENEW_SECONDS
-    taking = True
+    taking = asked = True
+    grace = monotonic()
     while True:
-        if taking and (monotonic() > ends or _shutting_down.is_set()):
+        if taking and (monotonic() > ends or _shutting_down.is_set() or not asked):
             taking = False
             unasked = calls.take_back()
             let_go(run, holder, unasked)
             held = {pk: row for pk, row in held.items() if pk not in unasked}
+        if not asked and monotonic() > grace:
+            # What is still on its way is asked again when the run is resumed.
+            return
         if taking and len(held) <= room + room // 4:
             rows, room = claim(run, holder, len(held))
-            taking = bool(rows)
+            # Where a limit holds it back, this task waits; it does not leave that to a next.
+            taking = bool(rows) or is_held_back(run)
             held |= {row.pk: row for row in rows}
             calls.ask([(row.pk, question_of(run, row)) for row in rows], room=room)
-        if not held:
+        if not held and not taking:
             return
         ended = calls.finished(
             within=0.25, linger=LINGER_SECONDS, most=settings.ASK_IN_FLIGHT // 4 + 1
@@ -102,30 +120,41 @@ def _fetch(run: Run, holder: str, calls: Calls) -> None:
             if isinstance(outcome, RunStopped):
                 stop(run, outcome.reason)
                 return
+        if asked and (ended or monotonic() > renews) and not heed(run):
+            asked, grace = False, monotonic() + GRACE_SECONDS
         if monotonic() > renews:
             renew(run, holder, held, taking=taking)
             renews = monotonic() + RENEW_SECONDS
 
 
 def question_of(run: Run, row: Response) -> Question:
-    """What is sent for one row, whose hash the row keeps."""
+    """What is sent for one row, whose hash the row keeps.
+
+    Raises
+    ------
+    RunStopped
+        If it holds what nobody who is asked may see.
+    """
     messages = messages_for(run.system_message, row.item.turns, row.item.prompt)
+    if leaks := leaks_at_call(run, row.item, messages):
+        raise RunStopped(" ".join(leaks))
     row.message_hash = message_hash(messages)
-    return Question(tuple(messages), row.seed)
+    return Question(tuple(messages), row.seed, getattr(row, "begins_at", None))
 
 
 def claim(run: Run, holder: str, held: int) -> tuple[list[Response], int]:
     """Rows that are this task's for a while, and how many it may have in flight.
 
-    The calls in flight are shared by all tasks of a run: what others hold counts. As many again
-    are claimed ahead, so that a place that becomes free is filled without a trip to the database.
+    The calls in flight are shared by all that ask the run's subject: what others hold counts. As
+    many again are claimed ahead, so that a place that becomes free is filled without a trip to the
+    database. Each row says when its call may begin.
     """
     now = timezone.now()
     with transaction.atomic():
         (state,) = Run.objects.select_for_update(no_key=True).values_list("state").get(pk=run.pk)
-        pending = Response.objects.filter(run=run).pending()
-        others = pending.filter(held_until__gte=now).exclude(held_by=holder).count()
-        room = max(settings.ASK_IN_FLIGHT - others, 0)
+        limit = pacing.locked_limit(run)
+        others = held_of_subject(run, now).exclude(held_by=holder).count()
+        room = max(pacing.in_flight_of(limit) - others, 0)
         wanted = 2 * room - held
         if state != RunState.ASKING or wanted <= 0:
             return [], room
@@ -136,6 +165,11 @@ def claim(run: Run, holder: str, held: int) -> tuple[list[Response], int]:
             .select_related("item")
             .select_for_update(skip_locked=True, of=("self",))[:wanted]
         )
+        costs = [guessed_tokens(run, row) if limit.tokens_a_minute else 0 for row in rows]
+        begin = pacing.take(limit, costs, now)
+        rows = rows[: len(begin)]
+        for row, at in zip(rows, begin, strict=True):
+            row.begins_at = at  # type: ignore[attr-defined]
         Response.objects.filter(pk__in=[row.pk for row in rows]).update(
             held_by=holder, held_until=now + HOLD
         )
@@ -148,38 +182,135 @@ def store(run: Run, holder: str, ended: Sequence[tuple[Response, Outcome]]) -> i
     Whoever stalled for so long that another took over stores nothing, so nothing is stored twice.
     """
     now = timezone.now()
-    replies = {row.pk: (row, outcome) for row, outcome in ended if isinstance(outcome, Reply)}
+    traces = {
+        row.pk: traces_of(run, row.item, outcome.text)
+        for row, outcome in ended
+        if isinstance(outcome, Reply)
+    }
     with transaction.atomic():
         # One after another for each run: else two last batches would each wait for the other's.
-        Run.objects.select_for_update(no_key=True).values_list("pk").get(pk=run.pk)
+        state, failures = (
+            Run.objects.select_for_update(no_key=True)
+            .values_list("state", "failures_in_a_row")
+            .get(pk=run.pk)
+        )
         mine = Response.objects.filter(status=Status.PENDING, held_by=holder)
         ours = set(
             mine.filter(pk__in=[row.pk for row, _ in ended])
             .select_for_update()
             .values_list("pk", flat=True)
         )
-        for row, outcome in ended:
-            if isinstance(outcome, RunStopped):
-                attempts = [*row.attempts, *outcome.attempts]
+        answered = [(row, reply) for row, reply in ended if row.pk in ours]
+        kept, failures = worth_keeping(
+            [outcome for _, outcome in answered], failures, asked=state == RunState.ASKING
+        )
+        columns: dict[int, dict[str, Any]] = {}
+        paid = Counter[str]()
+        for (row, outcome), keep in zip(answered, kept, strict=True):
+            paid.update(tokens_of(run, row, outcome))
+            attempts = [*row.attempts, *outcome.attempts]
+            if not keep or isinstance(outcome, RunStopped):
                 mine.filter(pk=row.pk).update(attempts=attempts, held_by="", held_until=None)
-        columns = {
-            pk: {
-                **columns_of(reply),
-                "attempts": [*row.attempts, *reply.attempts],
+                continue
+            columns[row.pk] = {
+                **columns_of(outcome),
+                **traces[row.pk],
+                "attempts": attempts,
                 "message_hash": row.message_hash,
                 "completed_at": now,
                 "held_by": "",
                 "held_until": None,
             }
-            for pk, (row, reply) in replies.items()
-            if pk in ours
-        }
         _update(columns)
+        replies = [(row, one) for row, one in answered if isinstance(one, Reply)]
+        note_fingerprints(run, [reply.fingerprint for _, reply in replies])
+        _settle_limits(run, replies, now)
+        Run.objects.filter(pk=run.pk).update(
+            failures_in_a_row=failures,
+            tokens_in=F("tokens_in") + paid["in"],
+            tokens_out=F("tokens_out") + paid["out"],
+        )
         tell(run, [pk for pk in columns if columns[pk]["status"] == Status.COMPLETED])
     lost = len(ended) - len(ours)
     if lost:
         log.warning("%s replies of run %s came too late and were dropped", lost, run.pk)
     return lost
+
+
+def note_fingerprints(run: Run, came: Collection[str]) -> None:
+    """Keep each fingerprint with the moment it first came. More than one in a run is a flag."""
+    known = {row["fingerprint"] for row in run.fingerprints}
+    if not {one for one in came if one} - known:
+        return
+    # Another task of the run may have seen it first.
+    (kept,) = Run.objects.values_list("fingerprints", flat=True).filter(pk=run.pk)
+    known = {row["fingerprint"] for row in kept}
+    at = timezone.now().isoformat()
+    new = [one for one in dict.fromkeys(came) if one and one not in known]
+    run.fingerprints = [*kept, *({"fingerprint": one, "at": at} for one in new)]
+    if new:
+        Run.objects.filter(pk=run.pk).update(fingerprints=run.fingerprints)
+        if kept:
+            log.warning("run %s: the fingerprint of its subject has changed", run.pk)
+
+
+def _settle_limits(run: Run, ended: Sequence[tuple[Response, Reply]], now: datetime) -> None:
+    limit = pacing.limit_of(run)
+    if limit is None:
+        return
+    pacing.settle(
+        limit,
+        extra_requests=sum(max(len(reply.attempts) - 1, 0) for _, reply in ended),
+        extra_tokens=sum(
+            reply.usage["total_tokens"] - guessed_tokens(run, row)
+            for row, reply in ended
+            if "total_tokens" in reply.usage
+        ),
+        now=now,
+    )
+
+
+def worth_keeping(
+    outcomes: Sequence[Outcome], failures: int, *, asked: bool
+) -> tuple[list[bool], int]:
+    """Which of these end their trial, and how many in a row have failed after them.
+
+    Once a run is no longer asked, or is about to be paused for its failures, a failed reply tells
+    of the outage and not of the trial: it is left to be asked again.
+    """
+    kept = []
+    for outcome in outcomes:
+        if isinstance(outcome, RunStopped):
+            kept.append(False)
+        elif outcome.status not in (Status.FAILED, Status.MALFORMED):
+            kept.append(True)
+            failures = 0
+        elif asked and failures < MOST_FAILURES:
+            kept.append(True)
+            failures += 1
+        else:
+            kept.append(False)
+    return kept, failures
+
+
+def tokens_of(run: Run, row: Response, outcome: Outcome) -> dict[str, int]:
+    """The tokens paid for in a trial, sent and received, with those of its retries.
+
+    As the provider reports them: with each attempt, or else with the last reply, which then stands
+    for what was sent in each that was answered. Where it reports none, by the rule of estimates.
+    """
+    told = [attempt["usage"] for attempt in outcome.attempts if attempt.get("usage")]
+    answered = sum(attempt["outcome"] in ANSWERED for attempt in outcome.attempts)
+    if not told and answered and isinstance(outcome, Reply):
+        usage = outcome.usage or {
+            "prompt_tokens": tokens_sent(question_of(run, row).messages),
+            "completion_tokens": count_tokens(outcome.text),
+        }
+        told = [usage, *[{"prompt_tokens": usage.get("prompt_tokens", 0)}] * (answered - 1)]
+    return {
+        "in": sum(usage.get("prompt_tokens", 0) for usage in told),
+        "out": sum(usage.get("completion_tokens", 0) for usage in told),
+    }
 
 
 def _update(columns: Mapping[int, dict[str, Any]]) -> None:
@@ -217,7 +348,9 @@ def tell(run: Run, completed: list[int]) -> None:
     if completed:
         responses_completed.send(sender=Response, response_ids=completed)
     if not Response.objects.filter(run=run).pending().exists():
-        Run.objects.filter(pk=run.pk).update(state=RunState.DONE, ended_at=timezone.now())
+        Run.objects.filter(pk=run.pk).exclude(state=RunState.CANCELLED).update(
+            state=RunState.DONE, ended_at=timezone.now()
+        )
 
 
 def stop(run: Run, reason: str) -> None:
@@ -251,7 +384,25 @@ def is_left(run: Run, now: datetime) -> bool:
     rows = Response.objects.filter(run=run, run__state=RunState.ASKING)
     if not rows.unheld(now).exists():
         return False
-    return rows.pending().filter(held_until__gte=now).count() < settings.ASK_IN_FLIGHT
+    return held_of_subject(run, now).count() < pacing.in_flight_of(pacing.limit_of(run))
+
+
+def held_of_subject(run: Run, now: datetime) -> ResponseQuerySet:
+    """The rows that are held of a run's subject: whoever asks it shares its limits."""
+    rows = Response.objects.filter(run__subject=run.subject_id, run__state=RunState.ASKING)
+    return rows.pending().filter(held_until__gte=now)
+
+
+def is_held_back(run: Run) -> bool:
+    """Whether a run has rows left and waits for a limit of its subject alone."""
+    now = timezone.now()
+    return pacing.holds_back(run, now) and is_left(run, now)
+
+
+def guessed_tokens(run: Run, row: Response) -> int:
+    """How many tokens the call of a row may take, as its subject's limit counts them."""
+    messages = messages_for(run.system_message, row.item.turns, row.item.prompt)
+    return pacing.tokens_of(messages, run.subject.sampling)
 
 
 def wake_what_is_left() -> list[int]:
@@ -288,3 +439,8 @@ reapers = BesideWorkers(reaper)
 def begin_no_more(**_: Any) -> None:
     """What is in flight may still end; what has not begun is left to the next worker."""
     _shutting_down.set()
+
+
+def is_ending() -> bool:
+    """Whether this worker was told to end: whoever asks begins nothing more."""
+    return _shutting_down.is_set()

@@ -1,19 +1,24 @@
-"""The life of a wave: planned and locked, then started; or its responses brought from a file."""
+"""The life of a wave: a draft, locked, then started; or its responses brought from a file."""
 
 import hashlib
 import json
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from runs.bank import no_key_twice
 from runs.canonical import NOT_TEXT
+from runs.control import over_ceiling, tell_of
+from runs.declared import costs_of, lacking
 from runs.models import (
     Bank,
+    Deviation,
     Item,
     Pair,
     Provider,
@@ -25,80 +30,170 @@ from runs.models import (
     Wave,
 )
 from runs.plan import PlanRefused, Slot, plan_order, reply_seed
-from runs.plan_file import SubjectPlan, WavePlan
+from runs.plan_file import PlanFileRefused, SubjectPlan, WavePlan, in_basics, plan_of
+from runs.preflight import check_wave, preflight
+from runs.probes import ProbesRefused, begin_probes
 from runs.prompts import message_hash, messages_for
 from runs.providers import missing_key
+from runs.refusals import WaveRefused
 from runs.replies import LARGEST_REPLY, Reply, short
+from runs.signals import acted
+from runs.subjects import SubjectRefused, found_or_new, set_limits
 from runs.tasks import columns_of, tell, wake
+from runs.traces import traces_of
 
+CENT = Decimal("0.01")
 MOST_FAULTS = 100
 LARGEST_LINE = 8 * LARGEST_REPLY
 
 
-class WaveRefused(ValueError):
-    """What cannot be done with a wave, with every reason."""
+def save_draft(data: dict[str, Any]) -> Wave:
+    """Store a plan as a draft, or in the place of the draft of its code; its rows come later.
 
-    def __init__(self, *faults: str) -> None:
-        self.faults = faults
-        super().__init__("\n".join(faults))
-
-
-def plan_wave(plan: WavePlan) -> Wave:
-    """Store a plan, whole and locked: its subjects, its runs, and every trial as a pending row.
+    ``data`` are the tables of a plan file; those that only locking asks for may be missing.
 
     Raises
     ------
     WaveRefused
-        If it cannot be carried out as written. Then nothing is stored.
+        If it is no plan, or the wave is locked. Then nothing is stored.
     """
+    if faults := list(in_basics(data)):
+        raise WaveRefused(*faults)
     with transaction.atomic():
-        if Wave.objects.filter(code=plan.code).exists():
+        wave = Wave.objects.select_for_update(no_key=True).filter(code=data["code"]).first()
+        if wave and not wave.is_draft:
             raise WaveRefused(
-                f"There is a wave {plan.code} already, and a plan never changes. "
+                f"There is a wave {wave} already, and a plan never changes. "
                 "Give the new one a code of its own."
             )
-        bank = _bank(plan.bank)
-        items = {item.code: item for item in Item.objects.served().filter(bank=bank)}
-        if not items:
-            raise WaveRefused(f"The bank {bank} serves no item: all are drafts or withheld.")
-        pairs = [
-            (pair.arm_a.code, pair.arm_b.code)
-            for pair in Pair.objects.filter(bank=bank).select_related("arm_a", "arm_b")
-        ]
-        wave = Wave(
-            code=plan.code,
-            title=plan.title,
-            kind=plan.kind,
-            bank=bank,
-            seed=plan.seed,
-            trials=plan.trials,
-            preregistration=plan.preregistration,
-            preregistration_hash=hashlib.sha256(plan.preregistration.encode()).hexdigest(),
-        )
+        text = data.get("preregistration", "")
+        ceiling = costs_of(data).ceiling
+        wave = wave or Wave(code=data["code"])
+        wave.title = data["title"]
+        wave.kind = data["kind"]
+        wave.bank = bank_named(data["bank"])
+        wave.seed = data["seed"]
+        wave.trials = data["trials"]
+        wave.ranges_only = data.get("ranges_only", False)
+        wave.preregistration = text
+        wave.preregistration_hash = hashlib.sha256(text.encode()).hexdigest()
+        wave.plan = data
+        wave.cost_ceiling = None if ceiling is None else Decimal(str(ceiling)).quantize(CENT)
         _check(wave, exclude=["locked_at"])
         wave.save()
-        for wanted in plan.subjects:
-            subject = _subject(wanted)
-            for condition in wanted.conditions:
-                run = Run.objects.create(
-                    wave=wave,
-                    subject=subject,
-                    condition=condition.name,
-                    system_message=condition.system_message,
-                )
-                try:
-                    order = plan_order(
-                        wave.seed, subject.code, condition.name, items, wave.trials, pairs
-                    )
-                except PlanRefused as why:
-                    raise WaveRefused(str(why)) from None
-                Response.objects.bulk_create(_rows(run, order, items), batch_size=500)
-        wave.locked_at = timezone.now()
-        wave.save(update_fields=["locked_at"])
     return wave
 
 
-def start_wave(wave: Wave) -> list[Run]:
+def kept_from_locking(wave: Wave) -> tuple[str, ...]:
+    """Why the draft of a wave cannot be locked as it stands; nothing where it can."""
+    try:
+        plan = plan_of(wave.plan)
+    except PlanFileRefused as why:
+        return why.faults
+    faults = list(lacking(plan.kind, plan.preregistration, plan.declared, plan.runs))
+    for check in (
+        lambda: _subjects(plan),
+        lambda: _orders(plan, wave.bank, first=True),
+        lambda: _leaks(plan, wave.bank),
+    ):
+        try:
+            check()
+        except WaveRefused as why:
+            faults += why.faults
+    return tuple(faults)
+
+
+def lock_wave(wave: Wave, *, by: int | None = None) -> Wave:
+    """Close the plan of a draft for good: its subjects, its runs, and every trial as a row.
+
+    Raises
+    ------
+    WaveRefused
+        If it cannot be carried out as written, or lacks what its kind must declare.
+    """
+    with transaction.atomic():
+        wave = Wave.objects.select_for_update(no_key=True, of=("self",)).get(pk=wave.pk)
+        if wave.locked_at:
+            raise WaveRefused(f"The plan of {wave} is locked already.")
+        if faults := kept_from_locking(wave):
+            raise WaveRefused(*faults)
+        plan = plan_of(wave.plan)
+        subjects = _subjects(plan)
+        for subject in subjects:
+            if subject.pk is None:
+                subject.save()
+        for subject, wanted in zip(subjects, plan.subjects, strict=True):
+            set_limits(subject, wanted.limits)
+        by_snapshot = {subject.snapshot: subject for subject in subjects}
+        conditions = {
+            (one.snapshot, condition.name): condition
+            for one in plan.subjects
+            for condition in one.conditions
+        }
+        items = {item.code: item for item in Item.objects.served().filter(bank=wave.bank)}
+        for (snapshot, name), order in _orders(plan, wave.bank).items():
+            condition = conditions[snapshot, name]
+            run = Run.objects.create(
+                wave=wave,
+                subject=by_snapshot[snapshot],
+                condition=name,
+                system_message=condition.system_message,
+                expected=condition.expected,
+                expected_why=condition.why,
+            )
+            Response.objects.bulk_create(_rows(run, order, items), batch_size=500)
+        wave.locked_at = timezone.now()
+        wave.save(update_fields=["locked_at"])
+        acted.send(
+            sender=Wave,
+            act="lock",
+            by=by,
+            about={"wave": wave.code, "preregistration": wave.preregistration_hash},
+        )
+    return wave
+
+
+def plan_wave(plan: WavePlan, *, by: int | None = None) -> Wave:
+    """Store a plan and lock it, in one step, or nothing of it. Raises ``WaveRefused``."""
+    with transaction.atomic():
+        return lock_wave(save_draft(plan.data), by=by)
+
+
+def deviate(wave: Wave, text: str, *, by: int | None = None) -> Deviation:
+    """Append what is done otherwise than registered, with its day and whether data had come."""
+    text = text.strip()
+    if not text:
+        raise WaveRefused("Say in a sentence or two what is done otherwise, and why.")
+    with transaction.atomic():
+        # One after another: else two would take one number.
+        wave = Wave.objects.select_for_update(no_key=True, of=("self",)).get(pk=wave.pk)
+        if wave.locked_at is None:
+            raise WaveRefused(f"The plan of {wave} is not locked: change the draft.")
+        one = Deviation.objects.create(
+            wave=wave,
+            number=1 + wave.deviations.count(),
+            text=text,
+            after_data=Response.objects.of_wave(wave).exclude(completed_at=None).exists(),
+        )
+        acted.send(
+            sender=Wave, act="deviate", by=by, about={"wave": wave.code, "deviation": str(one)}
+        )
+    return one
+
+
+def as_registered(wave: Wave) -> str:
+    """The pre-registration as written, and under one heading what deviated from it since."""
+    deviations = list(wave.deviations.all())
+    if not deviations:
+        return wave.preregistration
+    lines = [wave.preregistration.rstrip("\n"), "", "## Deviations", ""]
+    for one in deviations:
+        when = "after data had come" if one.after_data else "before any data"
+        lines.append(f"{one} ({one.declared_at:%Y-%m-%d}, {when}): {one.text}")
+    return "\n".join(lines) + "\n"
+
+
+def start_wave(wave: Wave, *, by: int | None = None) -> list[Run]:
     """Begin asking in every run that is planned or was stopped; return those that are asked.
 
     Raises
@@ -106,29 +201,81 @@ def start_wave(wave: Wave) -> list[Run]:
     WaveRefused
         If one of them could not be asked. Then none is started.
     """
+    if wave.is_draft:
+        raise WaveRefused(f"The plan of {wave} is not locked. Lock it first: run lock {wave}")
+    started = begin(
+        wave, Run.objects.filter(wave=wave, state__in=[RunState.PLANNED, RunState.STOPPED])
+    )
+    if started:
+        acted.send(sender=Wave, act="start", by=by, about={"wave": wave.code})
+    return started
+
+
+def resume(wave: Wave, reason: str, *, run: Run | None = None, by: int | None = None) -> list[Run]:
+    """Go on where a run was paused or stopped: its pending rows are asked. Raises ``WaveRefused``."""
+    with transaction.atomic():
+        rows = Run.objects.filter(wave=wave, state__in=[RunState.PAUSED, RunState.STOPPED])
+        runs = begin(wave, rows.filter(pk=run.pk) if run else rows)
+        tell_of("resume", wave, runs, reason, by)
+    return runs
+
+
+def begin(wave: Wave, runs: QuerySet[Run]) -> list[Run]:
+    """Have these runs asked, all or none. Raises ``WaveRefused``."""
     with transaction.atomic():
         if Wave.objects.filter(pk=wave.pk, ratings_frozen_at__isnull=False).exists():
             raise WaveRefused(
                 f"The ratings of {wave} are frozen: what is asked now would not be rated. "
                 "Plan a new wave."
             )
+        if why := over_ceiling(wave):
+            raise WaveRefused(f"{why} Raise it first, with a reason.")
         startable = list(
-            Run.objects.select_for_update(no_key=True, of=("self",))
-            .filter(wave=wave, state__in=[RunState.PLANNED, RunState.STOPPED])
+            runs.select_for_update(no_key=True, of=("self",))
             .exclude(subject__provider=Provider.IMPORT)
             .select_related("subject")
+            .order_by("pk")
         )
         if faults := sorted({why for run in startable if (why := missing_key(run.subject))}):
+            raise WaveRefused(*faults)
+        if startable and (faults := check_wave(wave, startable)):
+            raise WaveRefused(*faults)
+        if startable and (faults := check_wave(wave, startable)):
             raise WaveRefused(*faults)
         for run in startable:
             run.state = RunState.ASKING
             run.stop_reason = ""
+            run.failures_in_a_row = 0
             run.started_at = run.started_at or timezone.now()
             run.ended_at = None
-            run.save(update_fields=["state", "stop_reason", "started_at", "ended_at"])
+            run.save(
+                update_fields=[
+                    "state",
+                    "stop_reason",
+                    "failures_in_a_row",
+                    "started_at",
+                    "ended_at",
+                ]
+            )
             tell(run, [])
             wake(run)
+        if startable:
+            start_probes(wave)
     return startable
+
+
+def start_probes(wave: Wave) -> list[Run]:
+    """Put the probes to each subject of a wave that has not had them; return what is asked.
+
+    Raises
+    ------
+    WaveRefused
+        If a subject could not be asked. Then none is.
+    """
+    try:
+        return begin_probes(wave)
+    except ProbesRefused as why:
+        raise WaveRefused(*str(why).splitlines()) from None
 
 
 def import_responses(run: Run, path: Path) -> int:
@@ -147,7 +294,8 @@ def import_responses(run: Run, path: Path) -> int:
             'provider = "import" come from a file.'
         )
     with transaction.atomic():
-        Run.objects.select_for_update(no_key=True).get(pk=run.pk)
+        if Run.objects.select_for_update(no_key=True).get(pk=run.pk).state == RunState.CANCELLED:
+            raise WaveRefused(f"{run} is cancelled, for good. Plan a new wave.")
         rows = {
             (row.item.code, row.trial): row
             for row in Response.objects.filter(run=run)
@@ -177,6 +325,7 @@ def import_responses(run: Run, path: Path) -> int:
                 messages = messages_for(run.system_message, row.item.turns, row.item.prompt)
                 Response.objects.filter(pk=row.pk).update(
                     **columns_of(found),
+                    **traces_of(run, row.item, found.text),
                     attempts=[{"outcome": "imported", "detail": "", "at": now.isoformat()}],
                     message_hash=message_hash(messages),
                     completed_at=now,
@@ -186,7 +335,54 @@ def import_responses(run: Run, path: Path) -> int:
     return len(given)
 
 
-def _bank(name: str) -> Bank:
+def _subjects(plan: WavePlan) -> list[Subject]:
+    """The subjects of a plan: those that are registered, and new ones, not yet stored."""
+    subjects: list[Subject] = []
+    faults: list[str] = []
+    for wanted in plan.subjects:
+        try:
+            subjects.append(_subject(wanted))
+        except WaveRefused as why:
+            faults += why.faults
+    if faults:
+        raise WaveRefused(*faults)
+    return subjects
+
+
+def _leaks(plan: WavePlan, bank: Bank) -> None:
+    """Hold all that a plan would send against its bank. Raises ``WaveRefused``."""
+    systems = {
+        condition.system_message: condition.name
+        for subject in plan.subjects
+        for condition in subject.conditions
+    }
+    faults, _ = preflight(bank, systems)
+    if faults:
+        raise WaveRefused(*faults)
+
+
+def _orders(
+    plan: WavePlan, bank: Bank, *, first: bool = False
+) -> dict[tuple[str, str], list[Slot]]:
+    """The order of asking of each run, or of the first: whether there is one is the same for all."""
+    items = list(Item.objects.served().filter(bank=bank).values_list("code", flat=True))
+    if not items:
+        raise WaveRefused(f"The bank {bank} serves no item: all are drafts or withheld.")
+    pairs = list(Pair.objects.filter(bank=bank).values_list("arm_a__code", "arm_b__code"))
+    codes = {subject.snapshot: subject.code for subject in _subjects(plan)}
+    try:
+        return {
+            (snapshot, condition): plan_order(
+                plan.seed, codes[snapshot], condition, items, plan.trials, pairs
+            )
+            for snapshot, condition in plan.runs[: 1 if first else None]
+        }
+    except PlanRefused as why:
+        raise WaveRefused(str(why)) from None
+
+
+def bank_named(name: str) -> Bank:
+    """The frozen bank of this name and version. Raises ``WaveRefused``."""
     banks = {str(bank): bank for bank in Bank.objects.exclude(frozen_at=None).order_by("pk")}
     if name not in banks:
         known = f"the banks are: {', '.join(sorted(banks))}" if banks else "there is none yet"
@@ -195,36 +391,14 @@ def _bank(name: str) -> Bank:
 
 
 def _subject(wanted: SubjectPlan) -> Subject:
-    """The subject of this very identity: the one that is registered, or else a new one."""
-    identity: dict[str, Any] = {
-        "developer": wanted.developer,
-        "family": wanted.family,
-        "snapshot": wanted.snapshot,
-        "digest": wanted.digest,
-        "provider": wanted.provider,
-        "base_url": wanted.base_url,
-        "sampling": wanted.sampling,
-        "access_tier": wanted.access_tier,
-        "quantisation": wanted.quantisation,
-    }
-    subject = Subject(**identity)
-    subject.code = subject.own_code()
-    if known := Subject.objects.filter(code=subject.code).first():
-        if other := [key for key, value in identity.items() if getattr(known, key) != value]:
-            differs = ", ".join(
-                f"{key} {getattr(known, key)!r} and not {identity[key]!r}" for key in other
-            )
-            raise WaveRefused(
-                f"{known} is registered with {differs}. A subject never changes: "
-                "write what is registered, or name a snapshot of its own."
-            )
-        return known
-    _check(subject, exclude=["sampling"])
-    subject.save()
-    return subject
+    """The subject of this very identity: the one that is registered, or else a new one, unsaved."""
+    try:
+        return found_or_new(wanted.stated)
+    except SubjectRefused as why:
+        raise WaveRefused(*why.faults) from None
 
 
-def _check(row: Subject | Wave, *, exclude: list[str]) -> None:
+def _check(row: Wave, *, exclude: list[str]) -> None:
     try:
         row.full_clean(exclude=exclude)
     except ValidationError as why:

@@ -53,6 +53,7 @@ STAFF = {
     "effects.html",
     "freeze.html",
     "key.html",
+    "names.html",
     "people.html",
     "raters.html",
     "readings.html",

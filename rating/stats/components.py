@@ -17,7 +17,7 @@ components. Zou & Donner (2008), Construction of confidence limits about effect 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -239,8 +239,9 @@ def what_more_buys(components: Components, plan: Plan) -> Iterator[tuple[str, Pr
 class _Likelihood:
     """The restricted likelihood, from sums over responses and items.
 
-    Items and responses are nested, so the inverse of their part of the covariance is known in
-    closed form; raters and the means of groups are few and stay as columns.
+    Items and responses are nested in groups, so the inverse of their part of the covariance is
+    known in closed form. Raters are few and stay as columns, between the level in the first and
+    a column of ones in the last.
     """
 
     def __init__(
@@ -252,41 +253,38 @@ class _Likelihood:
         responses, first, of = np.unique(response, return_index=True, return_inverse=True)
         cells = in_group * (int(item.max()) + 1) + item
         items, item_of = np.unique(cells, return_inverse=True)
+        self.first_items = np.unique(items // (int(item.max()) + 1), return_index=True)[1]
         self.n_groups, self.n_raters = len(groups), len(raters)
         self.n_responses, self.n_items = len(responses), len(items)
         _refuse_single(self, item_of, first, len(level))
         self.scale = float(level.var())
-        n, columns = len(level), 1 + self.n_groups + self.n_raters
-        rows = np.zeros((n, columns))
-        rows[:, 0] = level - level.mean()
-        rows[np.arange(n), 1 + in_group] = 1
-        rows[np.arange(n), 1 + self.n_groups + by_rater] = 1
-        self.products = rows.T @ rows
-        sums = np.zeros((self.n_responses, columns))
-        for column in range(columns):
-            sums[:, column] = np.bincount(of, weights=rows[:, column])
-        self._sum_by_size(sums, np.bincount(of), item_of[first])
-        self.n = n
+        rows = _sparse(
+            [np.zeros_like(of), 1 + by_rater, np.full_like(of, 1 + self.n_raters)],
+            [level - level.mean(), np.ones(len(of)), np.ones(len(of))],
+            2 + self.n_raters,
+        )
+        self.products: Floats = (rows.T @ rows).toarray()
+        self._sum_by_size(_summed(rows, of), np.bincount(of), item_of[first])
+        self.n = len(level)
         self.most = np.array(
             [np.bincount(one).max() for one in (item_of, of, by_rater)], dtype=np.float64
         )
 
-    def _sum_by_size(self, sums: Floats, size: Whole, item: Whole) -> None:
+    def _sum_by_size(self, sums: Any, size: Whole, item: Whole) -> None:
         """Responses weigh by how many ratings they have, so one sum for each such number will do.
 
         ``sums`` has shape (responses, columns); ``size`` and ``item`` are of each response.
         """
         sizes, kind = np.unique(size, return_inverse=True)
-        shape = (len(sizes), self.n_items)
         self.sizes = sizes.astype(np.float64)
         self.of_size = np.bincount(kind).astype(np.float64)
-        self.in_item = np.zeros(shape)
-        np.add.at(self.in_item, (kind, item), 1)
-        self.item_sums = np.zeros((*shape, sums.shape[1]))
-        np.add.at(self.item_sums, (kind, item), sums)
-        self.squares = np.array(
-            [sums[kind == one].T @ sums[kind == one] for one in range(shape[0])]
-        )
+        shape = (len(sizes), self.n_items)
+        cells = kind * self.n_items + item
+        self.in_item = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
+        of_cell = _summed(sums, cells, shape[0] * shape[1]).toarray()
+        self.item_sums: Floats = of_cell.reshape(*shape, -1)
+        some = [sums[np.flatnonzero(kind == one)] for one in range(len(sizes))]
+        self.squares: Floats = np.array([(one.T @ one).toarray() for one in some])
 
     @property
     def freedoms(self) -> tuple[int, int, int, int]:
@@ -315,26 +313,23 @@ class _Likelihood:
         totals = np.tensordot(1 / whole, self.item_sums, axes=1)
         inside = self.products - np.tensordot(response / whole, self.squares, axes=1)
         inside = inside / rest - (totals * (item / nested)[:, None]).T @ totals
+        # No item is in two groups, so their means are taken out one by one.
+        by_group = np.add.reduceat(totals / nested[:, None], self.first_items)
+        own, others = by_group[:, -1], by_group[:, :-1]
+        left = inside[:-1, :-1] - others.T @ (others / own[:, None])
+        mixed = np.eye(self.n_raters) + rater * left[1:, 1:]
+        sign, log_mixed = np.linalg.slogdet(mixed)
+        if sign <= 0:
+            return np.inf, 0.0
         log_determinant = (
             (self.n - self.n_responses) * np.log(rest)
             + self.of_size @ np.log(whole)
             + np.log(nested).sum()
+            + np.log(own).sum()
+            + log_mixed
         )
-        split = 1 + self.n_groups
-        fixed, crossed = inside[:split, :split], inside[split:, split:]
-        between = inside[:split, split:]
-        mixed = np.eye(self.n_raters) + rater * crossed
-        sign, value = np.linalg.slogdet(mixed)
-        if sign <= 0:
-            return np.inf, 0.0
-        log_determinant += value
-        fixed = fixed - rater * between @ np.linalg.solve(mixed, between.T)
-        means, with_level = fixed[1:, 1:], fixed[1:, 0]
-        sign, value = np.linalg.slogdet(means)
-        if sign <= 0:
-            return np.inf, 0.0
-        left = fixed[0, 0] - with_level @ np.linalg.solve(means, with_level)
-        return float(log_determinant + value), float(left)
+        squares = left[0, 0] - rater * left[0, 1:] @ np.linalg.solve(mixed, left[1:, 0])
+        return float(log_determinant), float(squares)
 
     def maximum(self) -> Floats:
         """The variances that make the ratings most likely, none below 0."""
@@ -394,6 +389,24 @@ class _Likelihood:
                     ) / 4
                 information[a, b] = information[b, a] = -bend / (steps[a, a] * steps[b, b]) / 2
         return information
+
+
+def _sparse(columns: list[Whole], values: list[Floats], n_columns: int) -> Any:
+    """A sparse matrix with one value of each list in every row, in the columns given."""
+    from scipy.sparse import csr_array
+
+    n, each = len(columns[0]), len(columns)
+    ends = np.arange(0, n * each + 1, each)
+    return csr_array(
+        (np.stack(values, axis=1).ravel(), np.stack(columns, axis=1).ravel(), ends),
+        shape=(n, n_columns),
+    )
+
+
+def _summed(rows: Any, of: Whole, n: int | None = None) -> Any:
+    """The sums of the rows that belong to one thing each; ``of`` says which, from 0."""
+    belongs = _sparse([of], [np.ones(len(of))], int(of.max()) + 1 if n is None else n)
+    return belongs.T.tocsr() @ rows
 
 
 def _check(group: Whole, item: Whole, response: Whole, rater: Whole, level: Floats) -> None:

@@ -5,7 +5,7 @@ Here it matters which rater gave which level, so units are tallied into ordered 
 two in half of the units changes them. Fleiss, AC1 and alpha are for such pools.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import sqrt
@@ -78,10 +78,6 @@ class Ordered:
         places = self.places[:, [first, second]]
         both = (places != NO_RATING).all(axis=1)
         return Ordered(self.scale, places[both], self.times[both])
-
-
-#: As ``agreement.Coefficient``, of ordered patterns.
-OrderedCoefficient = Callable[[Ordered, Floats], Floats]
 
 
 def tally_ordered(levels: Floats, scale: Sequence[float]) -> Ordered:

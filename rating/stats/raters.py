@@ -4,15 +4,15 @@ Plain means and slopes, in levels; below 0 is more severe. A standard error coun
 ratings, or a reading of an agreed response, once.
 """
 
-from dataclasses import dataclass
-from math import exp, sqrt
+from dataclasses import dataclass, replace
+from math import exp, log
 
 import numpy as np
 
-from rating.stats.agreement import COVERAGE, Floats, Undefined, Whole
+from rating.stats.agreement import Floats, Undefined, Whole
+from rating.stats.student import NO_WIDTH, Estimate, mean_of
 
 FEWEST_PAIRS = 10  # below, an interval would rest on a handful of responses
-LEAST = 1e-9  # what is smaller is rounding
 
 
 @dataclass(frozen=True)
@@ -25,27 +25,15 @@ class Measured:
     high: float
 
 
-def mean_error(values: Floats) -> tuple[float, float]:
-    """Return the mean of an array of two or more, and its standard error."""
-    return float(values.mean()), float(values.std(ddof=1)) / sqrt(len(values))
-
-
-def slope_error(values: Floats, at: Floats) -> tuple[float, float]:
-    """Return the least-squares slope of ``values`` on ``at``, and its standard error.
+def slope_of(values: Floats, at: Floats) -> Estimate:
+    """Return the least-squares slope of ``values`` on ``at``.
 
     Both have one shape, (n,), with n at least 3 and ``at`` not all the same.
     """
-    x = at - at.mean()
+    x, freedom = at - at.mean(), len(values) - 2
     slope = float(x @ values / (x @ x))
     left = values - values.mean() - slope * x
-    return slope, sqrt(float(left @ left) / (len(values) - 2) / float(x @ x))
-
-
-def student(freedom: int) -> float:
-    """How many standard errors a 95% interval reaches to each side."""
-    from scipy.stats import t  # slow to load, and the queue, which needs this module, needs it not
-
-    return float(t.ppf((1 + COVERAGE) / 2, freedom))
+    return Estimate(slope, float(left @ left) / freedom / float(x @ x), freedom)
 
 
 def partners(response: Whole, rater: Whole) -> Whole:
@@ -80,11 +68,10 @@ def raw_severity(own: Floats, partner: Floats) -> Measured:
         If there are fewer than ten pairs, or all differ alike.
     """
     _refuse_few(len(own))
-    mean, error = mean_error(own - partner)
-    if error < LEAST:
-        raise Undefined(f"All {len(own)} pairs differ by {mean:+g} levels.")
-    half = student(len(own) - 1) * error
-    return Measured(len(own), mean, mean - half, mean + half)
+    found = mean_of(own - partner)
+    if found.variance < NO_WIDTH**2:
+        raise Undefined(f"All {len(own)} pairs differ by {found.value:+g} levels.")
+    return _measured(len(own), found)
 
 
 def spread(own: Floats, partner: Floats) -> Measured:
@@ -104,12 +91,12 @@ def spread(own: Floats, partner: Floats) -> Measured:
         if not np.ptp(levels):
             raise Undefined(f"{who} gave the level {levels[0]:g} every time.")
     shares = [(x - x.mean()) ** 2 / x.var(ddof=1) for x in (own, partner)]
-    _, error = mean_error((shares[0] - shares[1]) / 2)
-    if error < LEAST:
+    noise = mean_of((shares[0] - shares[1]) / 2)
+    if noise.variance < NO_WIDTH**2:
         raise Undefined("Both spread their levels alike, response by response.")
     ratio = float(own.std(ddof=1) / partner.std(ddof=1))
-    reach = exp(student(len(own) - 1) * error)
-    return Measured(len(own), ratio, ratio / reach, ratio * reach)
+    span = replace(noise, value=log(ratio)).interval()
+    return Measured(len(own), ratio, exp(span.low), exp(span.high))
 
 
 def drift(own: Floats, partner: Floats, weeks: Floats) -> Measured:
@@ -126,11 +113,15 @@ def drift(own: Floats, partner: Floats, weeks: Floats) -> Measured:
     _refuse_few(len(own))
     if np.ptp(weeks) < 2:
         raise Undefined("It takes at least 14 days between first and last.")
-    slope, error = slope_error(own - partner, weeks)
-    if error < LEAST:
+    found = slope_of(own - partner, weeks)
+    if found.variance < NO_WIDTH**2:
         raise Undefined(f"All {len(own)} pairs lie on one line.")
-    half = student(len(own) - 2) * error
-    return Measured(len(own), slope, slope - half, slope + half)
+    return _measured(len(own), found)
+
+
+def _measured(n: int, found: Estimate) -> Measured:
+    span = found.interval()
+    return Measured(n, found.value, span.low, span.high)
 
 
 def _refuse_few(n: int) -> None:

@@ -228,6 +228,9 @@ def _distinct(counts: Whole) -> tuple[Whole, Whole]:
 
 def _kinds_of_items(item: Whole, pattern: Whole) -> tuple[list[tuple[Whole, Whole]], Whole]:
     """The distinct items, each as its patterns and their numbers; how many items are of each."""
+    if len(np.unique(item)) == len(item):  # an item is a unit
+        alike, how_many_units = np.unique(pattern, return_counts=True)
+        return [(one, np.ones(1, dtype=np.int64)) for one in alike[:, None]], how_many_units
     cells, times = np.unique(item * (int(pattern.max()) + 1) + pattern, return_counts=True)
     of_item, of_pattern = np.divmod(cells, int(pattern.max()) + 1)
     starts: NDArray[np.int64] = np.flatnonzero(np.diff(of_item, prepend=-1))

@@ -9,185 +9,15 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
 
-import numpy as np
-
-from rating.stats import raters
-from rating.stats.agreement import (
-    Coefficient,
-    Patterns,
-    Undefined,
-    alpha_for_ordinal,
-    exact_share,
-    interval,
-    tally_rows,
-    within_one_share,
-)
-from rating.stats.components import SOURCES, Components, Plan, decide, variance_components
-from rating.stats.facets import Facets, severity_model
-from tests.bench import studies
-from tests.bench.studies import SCALE, Study, Truth
+from tests.bench.intervals import ROWS, Span, forget
+from tests.bench.studies import Study
 
 CHUNK = 20  # studies counted at once
-PLAN = Plan(studies.ITEMS, studies.TRIALS, studies.EACH, studies.RATERS)
-
-Span = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class Row:
-    """An interval, what it is held against in words, and both as functions of a study."""
-
-    name: str
-    against: str
-    span: Callable[[Study], Span]
-    truth: Callable[[Study], float]
-    claimed: bool = True  # False: nobody says so, and the row shows what comes of reading it so
-
-    @property
-    def key(self) -> str:
-        return f"{self.name}: {self.against}"
-
-    def covers(self, study: Study) -> bool | None:
-        """Whether the interval holds the truth; None where none is given."""
-        try:
-            low, high = self.span(study)
-        except Undefined:
-            return None
-        return low <= self.truth(study) <= high
-
-
-@cache
-def _patterns(study: Study) -> Patterns:
-    return tally_rows(study.response, study.place, SCALE)
-
-
-def _by_response(coefficient: Coefficient, study: Study) -> Span:
-    found = interval(coefficient, _patterns(study), seed=str(study.number))
-    return found.low, found.high
-
-
-@cache
-def _facets(study: Study) -> Facets:
-    names = [f"r{number}" for number in range(studies.RATERS)]
-    return severity_model(study.response, study.rater, study.place, SCALE, raters=names)
-
-
-def _logits(study: Study) -> Span:
-    first = _facets(study).severities[0]
-    return _or_reason(first.low, first.high, first.reason)
-
-
-def _levels(study: Study) -> Span:
-    first = _facets(study).severities[0]
-    return _or_reason(first.levels_low, first.levels_high, first.reason)
-
-
-def _or_reason(low: float | None, high: float | None, reason: str) -> Span:
-    if low is None or high is None:
-        raise Undefined(reason)
-    return low, high
-
-
-def _beside(ask: Callable[..., raters.Measured], study: Study, *, dated: bool = False) -> Span:
-    """Of the first rater and those beside them."""
-    partner = raters.partners(study.response, study.rater)
-    own = study.rater == 0
-    columns = [study.levels[own], study.levels[partner[own]]]
-    found = ask(*columns, study.weeks[own]) if dated else ask(*columns)
-    return found.low, found.high
-
-
-@cache
-def _components(study: Study) -> Components:
-    one = np.zeros_like(study.item)
-    return variance_components(one, study.item, study.response, study.rater, study.levels)
-
-
-def _component(source: str, study: Study) -> Span:
-    part = _components(study).of(source)
-    return part.low, part.high
-
-
-def _error_of_mean(study: Study) -> Span:
-    found = decide(_components(study), PLAN)
-    return found.low, found.high
-
-
-_variances = cache(studies.variances)
-
-
-def _variance(place: int, study: Study) -> float:
-    return float(_variances()[place])
-
-
-def _true_error(study: Study) -> float:
-    responses = PLAN.items * PLAN.trials
-    parts = [1 / PLAN.items, 1 / responses, 1 / PLAN.raters, 1 / (responses * PLAN.ratings)]
-    return float(np.array(parts) @ _variances()) ** 0.5
-
-
-def _of(name: str, world: str) -> Callable[[Study], float]:
-    def truth(study: Study) -> float:
-        held: Truth = getattr(study, world)
-        return float(getattr(held, name))
-
-    return truth
-
-
-THESE = "these raters and items, other responses"
-ITEMS = "these raters, other items"
-RATERS = "these raters"
-OTHERS = "other raters and items"
-
-#: One line for each interval, held against what its page says it generalises to, or against more.
-ROWS: tuple[Row, ...] = (
-    *(
-        Row(
-            f"{label}, by response", against, partial(_by_response, ask), _of(truth, world), claimed
-        )
-        for label, ask, truth in (
-            ("Same level", exact_share, "exact"),
-            ("Within one level", within_one_share, "within_one"),
-            ("Ordinal alpha", alpha_for_ordinal, "ordinal_alpha"),
-        )
-        for against, world, claimed in (
-            (THESE, "these_items", True),
-            (ITEMS, "other_items", False),
-            (OTHERS, "other_raters", False),
-        )
-    ),
-    Row("Severity in logits", RATERS, _logits, lambda s: float(s.severity[0] - s.severity.mean())),
-    Row(
-        "Severity in levels",
-        RATERS,
-        _levels,
-        lambda s: float(s.other_items.mean_levels[0] - s.other_items.mean_levels.mean()),
-    ),
-    Row(
-        "Own less partner's level",
-        RATERS,
-        partial(_beside, raters.raw_severity),
-        lambda s: float(s.other_items.mean_levels[0] - s.other_items.mean_levels[1:].mean()),
-    ),
-    Row("Spread", RATERS, partial(_beside, raters.spread), _of("spread_of_first", "other_items")),
-    Row("Drift in a week", "none", partial(_beside, raters.drift, dated=True), lambda s: 0.0),
-    *(
-        Row(
-            f"Variance: {source}",
-            OTHERS,
-            partial(_component, source),
-            partial(_variance, SOURCES.index(source)),
-        )
-        for source in SOURCES
-    ),
-    Row("Standard error of a mean", OTHERS, _error_of_mean, _true_error),
-)
 
 
 @dataclass(frozen=True)
@@ -214,8 +44,7 @@ def count_chunk(chunk: int, names: Collection[str] | None = None) -> dict[str, l
             if covered is not None:
                 counts[row.key][0] += 1
                 counts[row.key][1] += covered
-        for kept in (_patterns, _facets, _components):
-            kept.cache_clear()
+        forget()
     return counts
 
 

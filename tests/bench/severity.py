@@ -1,7 +1,7 @@
 """The severity model and the variance components on ten thousand ratings.
 
-Beside statsmodels' OrderedModel where that is installed (``pip install statsmodels``, which the
-product does without). It takes the ratings of one response for independent, so it does less.
+Beside statsmodels' OrderedModel, which takes the ratings of one response for independent, and so
+does less.
 """
 
 import time
@@ -12,7 +12,7 @@ import numpy as np
 from rating.stats.agreement import generator
 from rating.stats.components import variance_components
 from rating.stats.facets import severity_model
-from tests.bench import studies
+from tests.bench import peers, studies
 
 RESPONSES, RATERS = 5_000, 20
 
@@ -35,11 +35,10 @@ def measure() -> None:
         "variance components",
         lambda: variance_components(item * 0, item, response, rater, level.astype(float)),
     )
-    try:
-        from statsmodels.miscmodels.ordinal_model import OrderedModel
-    except ImportError:
-        print("statsmodels is not installed, so there is nothing to set beside them.")
+    if not peers.installed():
         return
+    from statsmodels.miscmodels.ordinal_model import OrderedModel
+
     dummies = (rater[:, None] == np.arange(1, RATERS)).astype(float)
     _print(
         "statsmodels OrderedModel, without a response effect",

@@ -22,6 +22,7 @@ SCALE = (1.0, 2.0, 3.0, 4.0, 5.0)
 STEPS = (-1.5, -0.5, 0.5, 1.5)
 ITEMS, TRIALS, RATERS, EACH = 80, 3, 8, 2
 OF_ITEM, OF_RESPONSE, OF_RATER = 0.9, 0.9, 0.4  # deviations, in logits
+SQUARES = 1 - (np.subtract.outer(SCALE, SCALE) / (SCALE[-1] - SCALE[0])) ** 2
 NODES, WEIGHTS = roots_hermitenorm(41)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
@@ -40,13 +41,13 @@ class Study:
     weeks: Floats
 
     @classmethod
-    def draw(cls, number: int) -> "Study":
+    def draw(cls, number: int, *, raters: int = RATERS) -> "Study":
         random = generator(f"coverage|{number}")
-        severity = random.normal(0, OF_RATER, RATERS)
+        severity = random.normal(0, OF_RATER, raters)
         items = random.normal(0, OF_ITEM, ITEMS)
         item = np.repeat(np.arange(ITEMS), TRIALS)
         quality = items[item] + random.normal(0, OF_RESPONSE, len(item))
-        rater = random.random((len(item), RATERS)).argsort(axis=1)[:, :EACH].ravel()
+        rater = random.random((len(item), raters)).argsort(axis=1)[:, :EACH].ravel()
         response = np.repeat(np.arange(len(item)), EACH)
         heaps = shares(quality[response] - severity[rater]).cumsum(axis=-1)
         place = (heaps < random.random((len(response), 1))).sum(axis=1)
@@ -111,11 +112,60 @@ class Truth:
         return float(self.together[np.abs(scale[:, None] - scale) <= 1].sum())
 
     @property
+    def _margin(self) -> Floats:
+        return np.asarray(self.together.sum(axis=0))
+
+    def _alpha(self, apart: Floats) -> float:
+        return float(1 - (self.together * apart).sum() / (self._margin @ apart @ self._margin))
+
+    @property
+    def nominal_alpha(self) -> float:
+        return self._alpha(1 - np.eye(len(SCALE)))
+
+    @property
+    def interval_alpha(self) -> float:
+        return self._alpha(np.subtract.outer(SCALE, SCALE) ** 2)
+
+    @property
     def ordinal_alpha(self) -> float:
-        margin = self.together.sum(axis=0)
-        ranks = np.cumsum(margin) - margin / 2
-        apart = (ranks[:, None] - ranks) ** 2
-        return float(1 - (self.together * apart).sum() / (margin @ apart @ margin))
+        ranks = np.cumsum(self._margin) - self._margin / 2
+        return self._alpha((ranks[:, None] - ranks) ** 2)
+
+    def _corrected(self, weights: Floats, by_chance: float) -> float:
+        observed = float((weights * self.together).sum())
+        return (observed - by_chance) / (1 - by_chance)
+
+    def _gwet(self, weights: Floats) -> float:
+        q = len(SCALE)
+        spread = float((self._margin * (1 - self._margin)).sum())
+        return self._corrected(weights, float(weights.sum()) / (q * (q - 1)) * spread)
+
+    @property
+    def ac1(self) -> float:
+        return self._gwet(np.eye(len(SCALE)))
+
+    @property
+    def ac2(self) -> float:
+        """With quadratic weights."""
+        return self._gwet(SQUARES)
+
+    @property
+    def fleiss(self) -> float:
+        return self._corrected(np.eye(len(SCALE)), float(self._margin @ self._margin))
+
+    @property
+    def kappa(self) -> float:
+        """Cohen's, of two raters, with quadratic weights."""
+        first, second = self.by_rater
+        return self._corrected(SQUARES, float(first @ SQUARES @ second))
+
+    @property
+    def icc_3(self) -> float:
+        """Of two raters: their covariance by the mean of their variances."""
+        scale = np.array(SCALE)
+        first, second = self.mean_levels
+        squares = (self.by_rater @ scale**2).mean() - (first**2 + second**2) / 2
+        return float((scale @ self.together @ scale - first * second) / squares)
 
     @property
     def spread_of_first(self) -> float:

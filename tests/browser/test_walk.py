@@ -22,6 +22,7 @@ kind = "local"
 bank = "Model Index walk"
 seed = "1"
 trials = 1
+ranges_only = true
 preregistration = "Nothing is compared."
 
 [[subjects]]
@@ -43,7 +44,7 @@ def responses(tmp_path):
     (tmp_path / "bank.json").write_text(json.dumps(bank_data(4, bankVersion="walk")))
     (tmp_path / "plan.toml").write_text(PLAN)
     call_command("bank", "import", str(tmp_path / "bank.json"), verbosity=0)
-    call_command("run", "plan", str(tmp_path / "plan.toml"), verbosity=0)
+    call_command("run", "plan", str(tmp_path / "plan.toml"), "--lock", verbosity=0)
     run = Run.objects.get()
     Run.objects.update(state="asking")
     fetch_chunk(run_id=run.pk)

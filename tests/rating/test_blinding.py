@@ -18,7 +18,7 @@ from rating import blinding, guessing, reviews
 from rating.models import CRITERIA, Adjudication, Assignment, Rating, ReviewHold, Role, User
 from rating.review_card import ReviewCard
 from rating.reviews import Given
-from runs.models import Response, Run, Wave
+from runs.models import Probe, Probing, Response, Run, Wave
 from tests.factories import (
     leased,
     make_bank,
@@ -69,6 +69,22 @@ def wave(settings) -> Wave:
     )
     Run.objects.update(
         condition=f"{MARK}-condition", system_message=f"{MARK} system", stop_reason=f"{MARK} stop"
+    )
+    run = Run.objects.get()
+    Run.objects.update(expected="lower", expected_why=f"{MARK} why")
+    Probing.objects.create(run=run, state="done", stop_reason=f"{MARK} stop")
+    Probe.objects.create(
+        run=run,
+        item=wave.bank.items.first(),
+        kind="recall",
+        part="wording",
+        number=1,
+        seed=1,
+        question=f"{MARK} question",
+        text=f"{MARK} answer",
+        text_hash="f" * 64,
+        status="completed",
+        score=1.0,
     )
     return Wave.objects.get(pk=wave.pk)
 

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 from rating.stats.agreement import Undefined, generator
 from rating.stats.raters import (
     drift,
-    mean_error,
     partners,
     raw_severity,
-    slope_error,
+    slope_of,
     spread,
 )
 
@@ -79,12 +78,12 @@ def test_the_slope_is_that_of_numpys_least_squares():
     random = generator("slope")
     at, values = random.random(30), random.random(30)
 
-    slope, error = slope_error(values, at)
+    found = slope_of(values, at)
 
     (expected, _), covariance = np.polyfit(at, values, 1, cov="unscaled")
     left = values - np.polyval(np.polyfit(at, values, 1), at)
-    assert slope == pytest.approx(expected)
-    assert error == pytest.approx((covariance[0, 0] * (left @ left) / 28) ** 0.5)
+    assert found.value == pytest.approx(expected)
+    assert found.error == pytest.approx((covariance[0, 0] * (left @ left) / 28) ** 0.5)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +117,7 @@ def test_a_constant_added_to_both_changes_nothing(constant, seed):
 def test_responses_twice_over_leave_the_mean_and_shrink_its_error():
     own, partner = generator("twice").integers(1, 6, (2, 500)).astype(float)
 
-    one, other = mean_error(own - partner), mean_error(np.tile(own - partner, 2))
+    one, other = raw_severity(own, partner), raw_severity(np.tile(own, 2), np.tile(partner, 2))
 
-    assert other[0] == pytest.approx(one[0])
-    assert other[1] == pytest.approx(one[1] / 2**0.5, rel=1e-2)
+    assert other.value == pytest.approx(one.value)
+    assert other.high - other.low == pytest.approx((one.high - one.low) / 2**0.5, rel=1e-2)

@@ -6,6 +6,7 @@ from functools import partial
 from xml.etree import ElementTree
 
 import pytest
+from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 from hypothesis import given as each
@@ -14,13 +15,21 @@ from hypothesis import strategies as st
 from pytest_django.asserts import assertContains, assertNotContains
 
 from rating.charts import NARROW, WIDE
-from rating.models import Assignment, Exposure, Role, Saw
+from rating.models import Assignment, Exposure, Quote, Rating, Role, Saw, Slot, User
 from rating.queue import lease, rate
-from rating.severity import PoolEffects, Rated, effects_by_instrument, pool_effects
+from rating.severity import PoolEffects, Rated, _rated, effects_by_instrument, pool_effects
 from rating.severity_chart import severity_chart
 from rating.stats.agreement import generator
-from runs.models import Response
-from tests.factories import bank_data, given, make_bank, make_rater, make_user, make_wave
+from runs.models import Instrument, Response, Wave
+from tests.factories import (
+    bank_data,
+    given,
+    make_bank,
+    make_rater,
+    make_user,
+    make_wave,
+    pair_bank_data,
+)
 
 START = datetime(2026, 9, 1, 12, tzinfo=UTC)
 SCALE = (1, 2, 3, 4, 5)
@@ -182,31 +191,47 @@ def maintainer(client, db):
 
 
 @pytest.fixture
-def raters(settings, db):
-    """Three people, who rated all there is yesterday; the last gives one level less."""
-    settings.CARD_DISTANCE = 0
-    settings.UNEVEN_CAP = 99
-    make_wave(make_bank(bank_data(16)), trials=2)
+def raters(db):
+    """Three people, two of whom rated each response yesterday; the last gives one level less."""
+    return rate_all(make_wave(make_bank(bank_data(16)), trials=2))
+
+
+def rate_all(wave: Wave) -> list[User]:
     people = [make_rater() for _ in range(3)]
     at = timezone.now() - timedelta(days=1)
-    # One card each in turn, so that all share responses with all.
-    while cards := [card for one in people if (card := card_for(one, at)) is not None]:
-        for card in cards:
-            rate(card, given(level_of(card, people.index(card.rater))), now=at)
-            at += timedelta(seconds=1)
+    slots = Slot.objects.filter(wave=wave).select_related("response__item")
+    cards, ratings = [], []
+    for place, slot in enumerate(slots.order_by("response", "number")):
+        item, number = slot.response.item, (place // 2 + place % 2 * (1 + place // 2 % 2)) % 3
+        usual = 3 + item.position % 3 // 2
+        level = usual + (5 * place + 2 * number) % 7 // 4 - (number == 2)
+        card = Assignment(
+            slot=slot,
+            response=slot.response,
+            rater=people[number],
+            leased_at=at,
+            expires_at=at,
+            ended_at=at,
+            ordinal=place + 1,
+            outcome="rated",
+        )
+        cards.append(card)
+        ratings.append(
+            Rating(
+                response=slot.response,
+                rater=people[number],
+                assignment=card,
+                anchor=item.anchors.get(level=level),
+                kind="counted",
+                slot=slot.number,
+                rated_at=at,
+            )
+        )
+    Assignment.objects.bulk_create(cards)
+    with transaction.atomic():
+        Quote.objects.bulk_create(Quote(rating_id=one.pk, start=0, end=24) for one in ratings)
+        Rating.objects.bulk_create(ratings)
     return people
-
-
-def card_for(rater, at) -> Assignment | None:
-    card = lease(rater, now=at)
-    return card if isinstance(card, Assignment) else None
-
-
-def level_of(card, number: int) -> int:
-    """The same whoever gets it: by item and trial, now and then one off; the third is lower."""
-    place = card.response.position
-    usual = 3 + place % 3 // 2 + (5 * place + 2 * number) % 7 // 4
-    return usual - (number == 2 and place % 5 > 0)
 
 
 def test_the_page_shows_severities_by_code_name_and_what_more_would_buy(client, maintainer, raters):
@@ -231,6 +256,20 @@ def test_the_page_names_no_subject_item_or_response(client, maintainer, raters):
         assertNotContains(page, response.run.subject.code)
         assertNotContains(page, str(response.code))
         assertNotContains(page, response.item.code)
+
+
+def test_each_arm_of_a_chamber_has_a_mean_of_its_own(db):
+    wave = make_wave(make_bank(pair_bank_data(3)), trials=2)
+    rate_all(wave)
+    tomorrow = timezone.now() + timedelta(days=1)
+
+    [found] = effects_by_instrument(now=tomorrow)
+    rows = _rated(Instrument.UNCONDITIONALITY, tomorrow)
+
+    run = wave.runs.get().pk
+    assert {row.group for row in rows} == {f"{run} 1 A", f"{run} 1 B"}
+    assert (found.instrument, found.plan.items, found.plan.trials) == ("Unconditionality", 3, 2)
+    assert found.unused == (0, 1)
 
 
 def test_what_was_rated_today_is_not_in_it_yet(client, maintainer, db, settings):

@@ -12,7 +12,20 @@ from django.db.migrations import Migration
 from django.utils import timezone
 
 from runs.guards import all_guards, installed, lifted, no_truncate
-from runs.models import Anchor, Bank, Item, Pair, Response, Run, Status, Subject, Wave
+from runs.models import (
+    Anchor,
+    Bank,
+    Deviation,
+    Item,
+    Pair,
+    Probe,
+    Response,
+    Run,
+    RunState,
+    Status,
+    Subject,
+    Wave,
+)
 from runs.rules import GUARDS
 from tests.runs.factories import (
     AnchorFactory,
@@ -52,6 +65,11 @@ def of(rows: models.QuerySet, **changes: object) -> None:
     assert rows.update(**changes) == 1
 
 
+def deviation(w: World, **changes: object) -> Deviation:
+    fields = {"wave": w.wave, "number": 1, "text": "Asked later.", "after_data": True}
+    return Deviation.objects.create(**fields | changes)
+
+
 ATTEMPTS: dict[str, Callable[[World], object]] = {
     "runs_bank_no_change": lambda w: of(Bank.objects.filter(pk=w.bank.pk), meta={"a": 1}),
     "runs_bank_no_delete": lambda w: Bank.objects.filter(pk=w.bank.pk)._raw_delete("default"),
@@ -89,13 +107,38 @@ ATTEMPTS: dict[str, Callable[[World], object]] = {
     "runs_run_no_change": lambda w: of(Run.objects.filter(pk=w.run.pk), system_message="Other"),
     "runs_run_no_delete": lambda w: Run.objects.filter(pk=w.run.pk)._raw_delete("default"),
     "runs_run_no_late_insert": lambda w: RunFactory(wave=w.wave),
+    "runs_run_cancelled_for_good": lambda w: (
+        of(Run.objects.filter(pk=w.run.pk), state=RunState.CANCELLED),
+        of(Run.objects.filter(pk=w.run.pk), state=RunState.ASKING),
+    ),
+    "runs_deviation_no_change": lambda w: (
+        deviation(w),
+        of(Deviation.objects.filter(wave=w.wave), text="Other"),
+    ),
+    "runs_deviation_no_delete": lambda w: (
+        deviation(w),
+        Deviation.objects.filter(wave=w.wave)._raw_delete("default"),
+    ),
+    "runs_deviation_in_order": lambda w: deviation(w, number=2),
+    "runs_deviation_of_a_locked_plan": lambda w: deviation(w, wave=WaveFactory(bank=w.bank)),
     "runs_response_no_late_insert": lambda w: ResponseFactory(run=w.run, item=w.item),
     "runs_response_no_change": lambda w: of(Response.objects.filter(pk=w.pending.pk), seed=99),
     "runs_response_stored": lambda w: of(Response.objects.filter(pk=w.stored.pk), text="Other"),
     "runs_response_no_delete": lambda w: Response.objects.filter(pk=w.pending.pk)._raw_delete(
         "default"
     ),
+    "runs_probe_no_change": lambda w: of(Probe.objects.filter(pk=_probe(w)), question="Other"),
+    "runs_probe_stored": lambda w: of(
+        Probe.objects.filter(pk=_probe(w, status="failed")), score=0.0
+    ),
+    "runs_probe_no_delete": lambda w: Probe.objects.filter(pk=_probe(w))._raw_delete("default"),
 }
+
+
+def _probe(world: World, **changes: object) -> int:
+    probe = Probe(run=world.run, item=world.item, kind="recall", number=1, seed=1, **changes)
+    probe.save()
+    return probe.pk
 
 
 def test_every_guard_is_met():

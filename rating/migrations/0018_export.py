@@ -8,8 +8,8 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("rating", "0015_bank_drafts"),
-        ("runs", "0002_wave_unblinding"),
+        ("rating", "0017_mask"),
+        ("runs", "0005_subjects_and_leaks"),
     ]
 
     operations = [
