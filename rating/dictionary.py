@@ -140,6 +140,12 @@ ENTRIES: Final = (
         ("condition", "word", "Under which system message."),
         ITEM,
         ("trial", "whole number", "Which asking of the item it is."),
+        ("words", "count", "Words of the response."),
+        ("characters", "count", "Characters of the response."),
+        ("reading_level", "years or blank", "Years of school it reads like; English alone."),
+        ("refusal", "true or false", "Whether it looks like a refusal."),
+        ("cut_off", "true or false", "Whether it was cut off."),
+        ("other_script", "true or false", "Whether it is in another script than was asked."),
     ),
     *_columns(
         JSON,

@@ -63,7 +63,7 @@ def keys_of(value, before=()) -> set[str]:
     for key, one in value.items():
         if key in LEAF and set(value) >= LEAF:
             continue
-        named = before[-1:] in (("dimensions",), ("files",))
+        named = before[-1:] in (("dimensions",), ("files",), ("verdicts",))
         place = (*before, ANY if named else key)
         found |= ({".".join(place)} if not named else set()) | keys_of(one, place)
     return found
