@@ -155,9 +155,7 @@ def agreement_page(wave: Wave, look: Look, state: str) -> AgreementPage:
 
 def declared_floor(wave: Wave) -> float | None:
     """The ordinal alpha that the plan of a locked wave declared as the least; None if it did not."""
-    declared = getattr(wave, "declared", None) if wave.locked_at else None
-    floor: float | None = getattr(declared, "agreement_floor", None)
-    return floor
+    return wave.declared.agreement_floor if wave.locked_at else None
 
 
 def waves_beside(wave: Wave) -> list[Wave]:

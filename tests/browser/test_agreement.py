@@ -95,6 +95,11 @@ def test_axe_finds_nothing_on_the_pages_of_agreement(sign_in, wave, scheme, widt
         picture(page, f"agreement-{name}-{scheme}-{width}")
         assert faults_of(page) == [], name
         assert fits(page, width), name
+    page.goto(reverse("rating:report", args=[wave.code]))
+    page.get_by_role("button", name="Make all files").click()
+    expect(page.get_by_text("Being made since")).to_be_visible()
+    assert faults_of(page) == []
+    assert fits(page, width)
     page.goto(reverse("rating:agreement", args=[wave.code]))
     page.get_by_role("link", name="2 and 5").first.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Two ratings")

@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
+from rating.agreement_page import declared_floor
 from rating.counted import columns_of, state_of
 from rating.item_figures import ONE_SUBJECT
 from rating.models import Assignment, Event, EventKind, Exposure, Role
@@ -176,15 +177,25 @@ def test_without_a_declared_floor_the_page_says_so(page):
     assertContains(page(), "No floor is drawn")
 
 
-def test_a_declared_floor_is_drawn_and_named(page, monkeypatch):
-    monkeypatch.setattr("rating.agreement_page.declared_floor", lambda wave: 0.55)
-    monkeypatch.setattr("rating.agreement_views.declared_floor", lambda wave: 0.55)
+def test_a_declared_floor_is_drawn_and_named(page):
+    declared = make_wave(make_bank(bank_data(2)), subjects=TWO, trials=3, locked=False)
+    Wave.objects.filter(pk=declared.pk).update(
+        plan={"declared": {"agreement_floor": 0.55}}, locked_at=timezone.now()
+    )
+    for level in (1, 4):
+        rate_all(make_rater(), {"AWR-1-A": level, "EMP-1-A": 3})
 
-    answer = page()
+    answer = page(declared)
 
     assertContains(answer, "the floor was 0.55.")
     assertContains(answer, 'stroke-dasharray="5 4"')
     assertNotContains(answer, "No floor is drawn")
+
+
+def test_a_floor_of_a_plan_that_can_still_change_is_not_drawn():
+    wave = Wave(plan={"declared": {"agreement_floor": 0.55}})
+
+    assert declared_floor(wave) is None
 
 
 def test_of_a_blinded_wave_of_one_subject_no_level_is_told(page):
