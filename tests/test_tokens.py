@@ -34,6 +34,8 @@ HIDDEN = re.compile(
 )
 CODES = re.compile(r"\b(?:AWR|EMP|ACT|EQU|BND|ACC|SYS|INT|UNC)(?:-\d+-\w+)?\b")
 STAFF = {
+    "_probes.html",
+    "_severity.html",
     "_agreement.html",
     "_coverage.html",
     "_item_checks.html",
