@@ -34,8 +34,6 @@ HIDDEN = re.compile(
 )
 CODES = re.compile(r"\b(?:AWR|EMP|ACT|EQU|BND|ACC|SYS|INT|UNC)(?:-\d+-\w+)?\b")
 STAFF = {
-    "_probes.html",
-    "_severity.html",
     "_agreement.html",
     "_coverage.html",
     "_item_checks.html",
@@ -48,8 +46,6 @@ STAFF = {
     "_disputed.html",
     "_item_map.html",
     "_look_form.html",
-    "_probes.html",
-    "_severity.html",
     "agreement.html",
     "care.html",
     "draft.html",
