@@ -3,6 +3,7 @@
 from django.urls import path
 
 from rating import (
+    agreement_views,
     bank_views,
     becoming_views,
     care_views,
@@ -67,6 +68,8 @@ urlpatterns = [
     path("waves/<slug:wave>/names/<slug:code>/", masking_views.cover, name="cover"),
     path("waves/<slug:wave>/key/", unblinding_views.key, name="key"),
     path("waves/<slug:wave>/key.csv", unblinding_views.key_file, name="key_file"),
+    path("waves/<slug:wave>/agreement/", agreement_views.agreement, name="agreement"),
+    path("waves/<slug:wave>/agreement/<uuid:code>/", agreement_views.readings, name="readings"),
     path("people/", people_views.people, name="people"),
     path("people/<int:pk>/expertise/", people_views.expertise, name="expertise"),
     path("join/<str:token>/", people_views.accept, name="join"),
@@ -76,5 +79,6 @@ urlpatterns = [
     path("bank/<int:pk>/draft/", bank_views.draft, name="draft_version"),
     path("bank/<int:pk>/draft/<path:code>/", bank_views.draft_item, name="draft_item"),
     path("reports/<slug:wave>/", report_views.show, name="report"),
+    path("reports/<slug:wave>/everything/", report_views.ask_for_all, name="report_all"),
     path("reports/<slug:wave>/<str:name>", report_views.download, name="report_file"),
 ]
