@@ -41,7 +41,7 @@ from rating.review_agreement import answers
 from runs.canonical import digest
 from runs.models import Response, Wave
 
-PAGE: Final = 40  # lines of a picture
+PAGE: Final = 25  # lines of a picture
 MOST_ITEMS: Final = 10  # that raters cannot agree on
 MOST_APART: Final = 3  # responses of one item
 FAR: Final = 0.2  # between alpha and AC2
@@ -155,9 +155,7 @@ def agreement_page(wave: Wave, look: Look, state: str) -> AgreementPage:
 
 def declared_floor(wave: Wave) -> float | None:
     """The ordinal alpha that the plan of a locked wave declared as the least; None if it did not."""
-    declared = getattr(wave, "declared", None) if wave.locked_at else None
-    floor: float | None = getattr(declared, "agreement_floor", None)
-    return floor
+    return wave.declared.agreement_floor if wave.locked_at else None
 
 
 def waves_beside(wave: Wave) -> list[Wave]:

@@ -27,11 +27,11 @@ from rating.breakdown import By, Only
 from rating.care import Days, record_look
 from rating.counted import state_of
 from rating.crossing_chart import sentence_of
+from rating.dimensions import dimensions_of
 from rating.item_figures import record_figures
 from rating.models import Exposure, Role, Saw, User
 from rating.readings import readings_of
 from rating.report import ALPHA_MEANING, MEANING
-from rating.wave_report import dimensions_of
 from runs.access import role_required
 from runs.models import Response, Wave
 
@@ -97,9 +97,12 @@ class LookForm(forms.Form):
         return Look(
             By(said["by"] or By.DIMENSION),
             Only(
-                *(said[name] for name in ("dimension", "item", "rater", "other")),
-                said["first"],
-                said["last"],
+                dimension=said["dimension"],
+                item=said["item"],
+                rater=said["rater"],
+                other=said["other"],
+                first=said["first"],
+                last=said["last"],
             ),
             said["page"] or 1,
         )

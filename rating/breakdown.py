@@ -39,7 +39,6 @@ from rating.stats.weights import ordinal
 
 NONE: Final = -1  # no second rating yet
 NO_JUDGE: Final = "No judge has rated here."
-NO_PAIR: Final = "No response here has two ratings."
 
 Chosen = NDArray[np.bool_]
 
@@ -419,10 +418,12 @@ def _figures(patterns: Patterns, seed: str, replicates: int, reason: str) -> dic
         "within_one": within_one_share,
         "alpha": alpha_for_ordinal,
     }
-    if reason or not patterns.n_units or not patterns.pairable.n_units:
-        why = reason or ("There are no ratings." if not patterns.n_units else NO_PAIR)
-        return dict.fromkeys([*resampled, "ac2"], Figure(None, reason=why))
-    pairable = pairable_of(patterns)
+    try:
+        if reason:
+            raise Undefined(reason)
+        pairable = pairable_of(patterns)
+    except Undefined as why:
+        return dict.fromkeys([*resampled, "ac2"], Figure(None, reason=str(why)))
     shares = pairable.times / pairable.n_units
     draws = list(multinomial(pairable.n_units, shares, seed=seed, replicates=replicates))
     found = {

@@ -9,7 +9,6 @@ from typing import Final
 from rating.breakdown import Line
 from rating.charts import LINE, NARROW, WIDE, _lines, _named
 from rating.drawing import Drawing
-from rating.report import Agreement
 
 #: The colours a page defines as CSS variables, so that one picture serves both themes.
 TOKENS: Final = MappingProxyType(
@@ -23,7 +22,7 @@ LIGHT: Final = MappingProxyType(
         "grid": "#E2DDD1",
         "chart-1": "#1F5C70",
         "chart-2": "#B5530B",
-        "surface": "#FFFDF9",
+        "surface": "#FFFFFF",
     }
 )
 HEAD: Final = 2 * LINE
@@ -95,7 +94,7 @@ class _Chart:
         self.narrow = width < WIDE
         self.left, self.right = (8, width - 12) if self.narrow else (200, width - 170)
         self.low = _lowest(rows.lines)
-        tops, y = [], float(HEAD)
+        tops, y = [], HEAD + (LINE if self.narrow else 0.0)
         for line in rows.lines:
             tops.append(y)
             y += self._height(line)
@@ -112,7 +111,13 @@ class _Chart:
     def _height(self, line: Line) -> float:
         if not self.narrow:
             return ROW
-        return (4.5 + len(self._said(line, self.right - self.left))) * LINE
+        return (4.5 + len(self._below(line))) * LINE
+
+    def _below(self, line: Line) -> list[str]:
+        """What a narrow picture says below the marks of a row."""
+        if line.agreement.alpha_ordinal.value is None and line.ac2.value is None:
+            return []  # it stands in the place of the marks
+        return _lines(_said(line), self.right - self.left, most=3)
 
     def _x(self, number: float) -> float:
         return self.left + (number - self.low) / (1 - self.low) * (self.right - self.left)
@@ -134,13 +139,14 @@ class _Chart:
             self.drawing.text(name, self.left, top + LINE, "ink")
             middle = top + 2.75 * LINE
             self._marks(line, middle)
-            self._words(self._said(line, self.right - self.left), self.left, middle + 2.5 * LINE)
+            self._words(self._below(line), self.left, middle + 2.5 * LINE)
             return
         middle = top + ROW / 2
         self._words_middle(_lines(line.name, self.left - 16, most=3), 0, middle, "ink")
         self._marks(line, middle)
-        if agreement.alpha_ordinal.value is not None:
-            self._words_middle(_percents(agreement), self.right + 16, middle, "soft")
+        if agreement.alpha_ordinal.value is not None or line.ac2.value is not None:
+            said = _lines(_said(line), 154, most=4)
+            self._words_middle(said, self.right + 16, middle, "soft")
 
     def _marks(self, line: Line, middle: float) -> None:
         alpha = line.agreement.alpha_ordinal
@@ -205,9 +211,6 @@ class _Chart:
         first = math.ceil(self.low / step - 1e-9)
         return [round(place * step, 1) for place in range(first, round(1 / step) + 1)]
 
-    def _said(self, line: Line, width: float) -> list[str]:
-        return _lines(", ".join(_percents(line.agreement)), width, most=2)
-
     def _words(self, lines: Sequence[str], x: float, y: float) -> None:
         for place, text in enumerate(lines):
             self.drawing.text(text, x, y + place * LINE, "soft")
@@ -218,11 +221,20 @@ class _Chart:
             self.drawing.text(text, x, top + place * LINE, colour)
 
 
-def _percents(agreement: Agreement) -> list[str]:
+def _said(line: Line) -> str:
+    """The percents in words, and why there is no alpha where there is none."""
+    agreement = line.agreement
     exact, close = agreement.percent_exact.percent(), agreement.percent_within_one.percent()
-    said = [f"{exact} the same level", f"{close} within one"] if exact and close else []
-    few = agreement.alpha_ordinal.value is not None and not agreement.sufficient
-    return [*said, "too few for a claim"] if few else said
+    said = [
+        exact and f"{exact} the same level",
+        close and f"{close} within one",
+        f"no alpha: {agreement.alpha_ordinal.reason}"
+        if agreement.alpha_ordinal.value is None
+        else "too few for a claim"
+        if not agreement.sufficient
+        else "",
+    ]
+    return ", ".join(part for part in said if part)
 
 
 def _lowest(lines: Sequence[Line]) -> float:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.db.models import F, QuerySet
@@ -61,13 +62,13 @@ def readings_of(response: Response) -> list[Reading]:
 
 
 def words_of(quotes: "QuerySet[Quote]") -> dict[UUID, list[Words]]:
-    """The words of each quote, by rating, in the order of the response, covered where it was."""
+    """The words of each quote, by rating, in the order of the response, as its readers had them."""
     found: dict[UUID, list[Words]] = {}
-    rows: Iterable[tuple[UUID, str, bool, list[list[int]], int, int]] = (
+    rows: Iterable[tuple[UUID, str, Any, int, int, bool]] = (
         quotes.order_by("rating", "start")
         .annotate(text=Substr("rating__response__text", F("start") + 1, F("end") - F("start")))
-        .values_list("rating", "text", "absence", "rating__response__mask", "start", "end")
+        .values_list("rating", "text", "rating__response__mask", "start", "end", "absence")
     )
-    for rating, text, absence, mask, start, end in rows:
+    for rating, text, mask, start, end, absence in rows:
         found.setdefault(rating, []).append(Words(masked_part(text, mask, start, end), absence))
     return found

@@ -92,5 +92,6 @@ urlpatterns = [
     path("bank/<int:pk>/draft/", bank_views.draft, name="draft_version"),
     path("bank/<int:pk>/draft/<path:code>/", bank_views.draft_item, name="draft_item"),
     path("reports/<slug:wave>/", report_views.show, name="report"),
+    path("reports/<slug:wave>/everything/", report_views.ask_for_all, name="report_all"),
     path("reports/<slug:wave>/<str:name>", report_views.download, name="report_file"),
 ]

@@ -34,8 +34,6 @@ HIDDEN = re.compile(
 )
 CODES = re.compile(r"\b(?:AWR|EMP|ACT|EQU|BND|ACC|SYS|INT|UNC)(?:-\d+-\w+)?\b")
 STAFF = {
-    "_probes.html",
-    "_severity.html",
     "_agreement.html",
     "_behind.html",
     "_not_yet.html",
@@ -52,6 +50,12 @@ STAFF = {
     "_items_rated.html",
     "bank.html",
     "bank_of.html",
+    "_breakdown.html",
+    "_crossing.html",
+    "_disputed.html",
+    "_item_map.html",
+    "_look_form.html",
+    "agreement.html",
     "care.html",
     "draft.html",
     "draft_item.html",
@@ -61,6 +65,7 @@ STAFF = {
     "names.html",
     "people.html",
     "raters.html",
+    "readings.html",
     "report.html",
     "report_file.html",
     "unblind.html",

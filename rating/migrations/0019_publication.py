@@ -8,7 +8,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("rating", "0017_mask"),
+        ("rating", "0018_export"),
         ("runs", "0006_wave_published"),
     ]
 
