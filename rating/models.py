@@ -12,6 +12,7 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.functional import cached_property
 
+from rating.publications import Correction, Publication  # noqa: F401 - tables of this app
 from runs.models import Anchor, Bank, Instrument, Item, Response, Wave
 
 
@@ -697,6 +698,8 @@ class EventKind(models.TextChoices):
     UNBLIND = "unblind", "unblind"
     REVIEW = "review", "review"
     EXPERTISE = "expertise", "expertise"
+    PUBLISH = "publish", "publish"
+    CORRECT = "correct", "correct"
     MASK = "mask", "mask"
     LOCK = "lock", "lock"
     DEVIATE = "deviate", "deviate"

@@ -11,6 +11,8 @@ from rating import (
     masking_views,
     norming_views,
     people_views,
+    public_views,
+    publishing_views,
     raters_views,
     report_views,
     review_views,
@@ -21,6 +23,10 @@ from rating import (
 
 app_name = "rating"
 urlpatterns = [
+    path("about/", public_views.about, name="about"),
+    path("published/", public_views.published, name="published"),
+    path("published/<slug:wave>/", public_views.report, name="published_report"),
+    path("published/<slug:wave>/<str:name>", public_views.download, name="published_file"),
     path("rate/", views.queue, name="queue"),
     path("rate/next/", views.start, name="start"),
     path("rate/<uuid:code>/", views.rate, name="rate"),
@@ -70,6 +76,13 @@ urlpatterns = [
     path("waves/<slug:wave>/key.csv", unblinding_views.key_file, name="key_file"),
     path("waves/<slug:wave>/agreement/", agreement_views.agreement, name="agreement"),
     path("waves/<slug:wave>/agreement/<uuid:code>/", agreement_views.readings, name="readings"),
+    path("waves/<slug:wave>/results/", publishing_views.results, name="results"),
+    path("waves/<slug:wave>/parity/", publishing_views.parity, name="parity"),
+    path("waves/<slug:wave>/health/", publishing_views.health, name="health"),
+    path("waves/<slug:wave>/gate/", publishing_views.gate, name="gate"),
+    path("waves/<slug:wave>/why/", publishing_views.why, name="why"),
+    path("waves/<slug:wave>/report/", publishing_views.report, name="whole_report"),
+    path("waves/<slug:wave>/report/<str:name>", publishing_views.report_file, name="whole_file"),
     path("people/", people_views.people, name="people"),
     path("people/<int:pk>/expertise/", people_views.expertise, name="expertise"),
     path("join/<str:token>/", people_views.accept, name="join"),

@@ -123,6 +123,9 @@ def every_path(person: User, wave: Wave) -> Iterator[str]:
         "name": [
             "report.html",
             "report.json",
+            "figures.csv",
+            "internal.zip",
+            "public.zip",
             "report.pdf",
             "ratings.csv",
             "facets.txt",

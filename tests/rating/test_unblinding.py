@@ -656,7 +656,7 @@ def test_the_wave_page_says_at_which_stage_the_wave_is(client, wave, maintainer)
 def test_the_last_stage_that_was_reached_is_the_current_one():
     moment = timezone.now()
 
-    found = stages([moment, moment, None, None, None, None])
+    found = stages([moment, moment, None, None, None, None, None])
 
     assert [stage.name for stage in found] == list(NAMES)
-    assert [stage.current for stage in found] == [False, True, False, False, False, False]
+    assert [stage.current for stage in found] == [False, True, False, False, False, False, False]
