@@ -46,7 +46,8 @@ def main() -> None:
                 font.save(made[-1])
             whole = Merger().merge([str(one) for one in made]) if len(made) > 1 else font
             name(whole, NAMES[family], style, weight)
-            whole["head"].modified = whole["head"].created  # not now: the same file each time
+            born = TTFont(PAGES / f"{pattern.format(parts[0])}.woff2")["head"].created
+            whole["head"].created = whole["head"].modified = born  # the same file each time
             whole.recalcTimestamp = False
             whole.save(path)
             for one in made:

@@ -55,6 +55,8 @@ STAFF = {
     "_disputed.html",
     "_item_map.html",
     "_look_form.html",
+    "_probes.html",
+    "_severity.html",
     "agreement.html",
     "care.html",
     "draft.html",
