@@ -1,9 +1,13 @@
 """What makes ratings differ, and what one more of each thing would buy."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize
 
 from rating.stats import components
 from rating.stats.agreement import Undefined, generator
@@ -17,6 +21,13 @@ from rating.stats.components import (
     what_more_buys,
 )
 
+ORACLES = Path(__file__).parents[1] / "oracles/agreement.json"
+REML = [
+    case
+    for case in json.loads(ORACLES.read_text())["cases"]
+    if "reml_components" in case["expected"]
+]
+CLOSELY = {"xatol": 1e-8, "fatol": 1e-10, "maxiter": 4_000, "maxfev": 4_000}
 TRUTH = np.array([0.3, 0.2, 0.1, 0.4])
 
 
@@ -256,3 +267,33 @@ def test_the_decision_study_says_what_simulated_means_do():
     said = decide(known(*TRUTH), Plan(items=10, trials=3, ratings=2, raters=6)).error
     # The deviation of 400 draws is known to 1 in 28. Raters are not dealt quite evenly here.
     assert np.std(off) == pytest.approx(said, rel=0.12)
+
+
+# Held to lme4 and statsmodels, where units and raters cross and there are no items
+
+
+def crossed(case):
+    """Its ratings as ours, every unit a response. Two share an item, whose variance is then 0."""
+    levels = np.array(
+        [[np.nan if one is None else float(one) for one in row] for row in case["ratings"]]
+    )
+    rater, unit = np.nonzero(~np.isnan(levels))
+    rated = np.unique(unit, return_inverse=True)[1]
+    return np.zeros_like(rated), rated // 2, rated, rater, levels[rater, unit]
+
+
+@pytest.mark.parametrize("case", REML, ids=lambda case: case["id"])
+def test_the_likelihood_and_its_top_are_those_of_lme4(case):
+    truth = case["expected"]["reml_components"]
+    likelihood = components._Likelihood(*crossed(case))
+
+    def minus_twice(roots):
+        return likelihood.minus_twice(np.array([0.0, *np.square(roots)]))
+
+    best = np.array([truth["unit"], truth["rater"], truth["residual"]])
+    constant = (likelihood.n - 1) * np.log(2 * np.pi)
+    assert -(minus_twice(np.sqrt(best)) + constant) / 2 == pytest.approx(
+        truth["reml_loglik"], abs=truth["tol"]
+    )
+    found = minimize(minus_twice, np.sqrt([1.0, 0.1, 0.5]), method="Nelder-Mead", options=CLOSELY)
+    assert np.square(found.x) == pytest.approx(best, abs=truth["tol"])
