@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from rating.probe.chain import texts_in
 from rating.probe.schemas import JSON, RESULTS, fault_in
-from rating.probe.scorecard import means_of, score_of
+from rating.probe.scorecard import DIGITS, means_of, score_of
 from rating.probe.shelf import Shelf
 from rating.stats.scores import Place
 
@@ -64,9 +64,7 @@ class Guard:
                 *(turn.content for turn in shelf.items[code].turns),
             )
         ]
-        self._kept = [
-            item.prompt for item in shelf.bank.items if item.code not in shelf.items
-        ]
+        self._kept = [item.prompt for item in shelf.bank.items if item.code not in shelf.items]
 
     def release(self, tool: str, result: JSON, *, sensitive_asked: bool) -> str:
         """The result as it leaves, in JSON. Raises ``HeldBack`` with the rule it breaks."""
@@ -136,7 +134,10 @@ def _check_card(tool: str, card: JSON) -> None:
     places = [Place(one["item_id"], one["dimension"], one["subdimension"]) for one in items]
     if len({place.item for place in places}) < len(places):
         raise HeldBack("an item stands on the card twice.")
-    own = means_of(score_of(places, {one["item_id"]: one["levels"] for one in items}))
+    score = score_of(places, {one["item_id"]: one["levels"] for one in items})
+    own = means_of(score)
+    if any(one["mean"] != round(score.items[one["item_id"]].value, DIGITS) for one in items):
+        raise HeldBack("the mean of an item is not that of its levels.")
     for name, value in own.items():
         if card[name] != value:
             raise HeldBack(

@@ -101,9 +101,7 @@ def trial_for(rows: Sequence[Row], reply: str, judge: str, configuration: str) -
     return max((row.trial for row in rows), default=0) + 1
 
 
-def check_row(
-    item: ItemFile, given: Mapping[str, Any], trial: int, judge: str
-) -> Row:
+def check_row(item: ItemFile, given: Mapping[str, Any], trial: int, judge: str) -> Row:
     """The row of a rating that keeps every rule. Raises ``Refused`` with the one it breaks."""
     reply = given["response_text"]
     if not reply.strip():

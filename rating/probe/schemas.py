@@ -111,7 +111,7 @@ ARGUMENTS: Final[dict[str, JSON]] = {
             "dimensions": many(DIMENSION, len(DIMENSIONS), 1),
             "trials": {"type": "integer", "minimum": FEWEST_TRIALS, "maximum": MOST_TRIALS},
             "seed": {"type": "integer"},
-            "temperature": {"type": "number", "minimum": 0, "maximum": 10},
+            "temperature": {"type": "number", "minimum": 0, "maximum": 2},
             "include_sensitive": BOOLEAN,
         },
         optional=(
@@ -464,7 +464,9 @@ def check_arguments(tool: str, given: JSON) -> None:
 
 def fault_in(schema: JSON, value: Any) -> str:
     """The first thing wrong with a value, in a sentence that never repeats a long one; or nothing."""
-    errors = sorted(_Validator(schema).iter_errors(value), key=lambda error: list(map(str, error.path)))
+    errors = sorted(
+        _Validator(schema).iter_errors(value), key=lambda error: list(map(str, error.path))
+    )
     return _sentence(errors[0]) if errors else ""
 
 

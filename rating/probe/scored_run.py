@@ -4,6 +4,7 @@ What a record says is checked when it comes from a call and again, by the same r
 from disk. So a file that somebody edited is found out at the latest when the run is finished.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
@@ -60,12 +61,21 @@ class Plan:
 
     @property
     def order(self) -> list[Slot]:
-        """Every trial in the order of asking. Raises ``Refused`` where no order keeps them apart."""
+        """Every trial in the order of asking, those of an item numbered as they come.
+
+        Raises ``Refused`` where no order keeps them apart.
+        """
         seed = self.run_id if self.seed is None else str(self.seed)
         try:
-            return plan_order(seed, self.subject_label, "probe", self.items, self.trials)
+            drawn = plan_order(seed, self.subject_label, "probe", self.items, self.trials)
         except PlanRefused as why:
             raise Refused(str(why)) from None
+        asked: Counter[str] = Counter()
+        order = []
+        for slot in drawn:
+            asked[slot.item] += 1
+            order.append(Slot(slot.item, asked[slot.item]))
+        return order
 
 
 def plan_of(shelf: Shelf, run_id: str, given: Mapping[str, Any], at: datetime) -> Plan:
@@ -379,4 +389,6 @@ def _plan_in(record: Record, shelf: Shelf, run_id: str) -> Plan:
 
 def _listed(values: Mapping[str, Any]) -> dict[str, Any]:
     """With lists for tuples, as JSON gives them back."""
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in values.items()
+    }

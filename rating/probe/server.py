@@ -6,7 +6,7 @@ import sys
 from typing import Any, Final
 
 import anyio
-from mcp import types
+import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server

@@ -48,9 +48,7 @@ class Shelf:
     def name(self) -> str:
         return f"{self.bank.name} {self.bank.version}"
 
-    def listed(
-        self, *, include_sensitive: bool, dimensions: Sequence[str] = ()
-    ) -> list[ItemFile]:
+    def listed(self, *, include_sensitive: bool, dimensions: Sequence[str] = ()) -> list[ItemFile]:
         """The items that may be shown, in the order of the bank; of all dimensions if none is named."""
         return [
             item

@@ -287,9 +287,7 @@ class Probe:
 
     def _keep(self, card: Scorecard, result: JSON) -> None:
         """A copy of the card for its owner to read. It passes the guard, and is never read back."""
-        said = self.guard.release(
-            "finish_scored_run", result, sensitive_asked=self.sensitive_asked
-        )
+        said = self.guard.release("finish_scored_run", result, sensitive_asked=self.sensitive_asked)
         replace(self.folder / SCORECARDS / f"{card.plan.run_id}.json", said.encode())
 
     # What they share

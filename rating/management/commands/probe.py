@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from argparse import ArgumentParser
+from argparse import SUPPRESS, ArgumentParser
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -33,6 +33,7 @@ class Command(BaseCommand):
         steps = parser.add_subparsers(dest="step")
         load = steps.add_parser("import", help="load a finished run as a local wave")
         load.add_argument("folder_of_run", metavar="FOLDER", type=Path)
+        load.add_argument("--bank", type=Path, default=SUPPRESS, help="the bank it was taken with")
         load.add_argument("--run", default="", help="which run, where the folder holds several")
         load.add_argument("--developer", required=True, help="who makes the subject")
         load.add_argument("--family", required=True, help="the model family it belongs to")
