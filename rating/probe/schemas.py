@@ -13,10 +13,10 @@ from jsonschema.validators import extend
 
 from rating.probe.chain import texts_in
 from rating.probe.refusals import Refused, shown
+from rating.stats.scores import Label
 from runs.canonical import NOT_TEXT
 from runs.exposure import LETTERS, Part
 from runs.taxonomy import DIMENSIONS
-from rating.stats.scores import Label
 
 JSON = dict[str, Any]
 
@@ -61,7 +61,7 @@ def one_of(*values: str | bool) -> JSON:
 
 
 def by_code(codes: Sequence[str], what: JSON) -> JSON:
-    return closed({code: what for code in codes}, optional=codes)
+    return closed(dict.fromkeys(codes, what), optional=codes)
 
 
 NAME: Final = text(LONGEST_NAME)

@@ -63,7 +63,7 @@ class Scorecard(Standing):
     @property
     def score(self) -> Score:
         """Item means over all trials and judges, dimension means, and the composite or why none."""
-        return score_of(self.places, {code: levels for code, levels in self.levels.items()})
+        return score_of(self.places, self.levels)
 
     @property
     def levels(self) -> dict[str, list[int]]:

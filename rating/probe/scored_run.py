@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -113,7 +114,6 @@ class ScoredRun:
     chain: Chain
     shelf: Shelf
     plan: Plan
-    questions: Questions
     rows: dict[str, list[Row]] = field(default_factory=dict)
     challenged: bool = False
     answers: dict[str, Any] | None = None
@@ -146,12 +146,19 @@ class ScoredRun:
 
     @classmethod
     def _of(cls, chain: Chain, shelf: Shelf, plan: Plan, order: list[Slot]) -> "ScoredRun":
-        questions = questions_for(
-            shelf, plan.items, include_sensitive=plan.include_sensitive, seed=plan.run_id
-        )
-        return cls(chain, shelf, plan, questions, {code: [] for code in plan.items}, _order=order)
+        return cls(chain, shelf, plan, {code: [] for code in plan.items}, _order=order)
 
     # What is known of it
+
+    @cached_property
+    def questions(self) -> Questions:
+        """What both contamination probes ask of its subject."""
+        return questions_for(
+            self.shelf,
+            self.plan.items,
+            include_sensitive=self.plan.include_sensitive,
+            seed=self.plan.run_id,
+        )
 
     @property
     def every_row(self) -> list[Row]:

@@ -12,8 +12,8 @@ from rating.probe.guard import Guard, HeldBack
 from rating.probe.judge_session import JudgeSession
 from rating.probe.refusals import Refused, Tampered, shown
 from rating.probe.schemas import ARGUMENTS, JSON, check_arguments
-from rating.probe.scored_run import Now, ScoredRun, ratings_given
 from rating.probe.scorecard import JudgeEstimate, Scorecard, Standing, scorecard_of
+from rating.probe.scored_run import Now, ScoredRun, ratings_given
 from rating.probe.shelf import Shelf
 from runs.bank import ItemFile
 

@@ -1,5 +1,7 @@
 """A scored run from its plan to its last rating, and every call that it refuses."""
 
+from itertools import pairwise
+
 import pytest
 
 from rating.probe import chain
@@ -71,7 +73,7 @@ def test_the_order_follows_from_the_seed_and_keeps_trials_of_an_item_apart(host)
     orders = [[item["id"] for item in _walk(host, run)] for run in (one, same, other)]
 
     assert orders[0] == orders[1] != orders[2]
-    assert all(a != b for order in orders for a, b in zip(order, order[1:], strict=False))
+    assert all(a != b for order in orders for a, b in pairwise(order))
 
 
 def test_the_host_is_told_how_many_ratings_are_missing(host):
