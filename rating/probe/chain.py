@@ -62,14 +62,15 @@ class Chain:
 
         Raises ``Overtaken`` where another writer was quicker. Then nothing was written.
         """
+        moment = at.isoformat()
         fields = {
             "number": self.length,
             "kind": kind,
-            "at": at.isoformat(),
+            "at": moment,
             "previous": self.last_hash,
             "body": body,
         }
-        record = Record(self.length, kind, fields["at"], body, digest(fields))
+        record = Record(self.length, kind, moment, body, digest(fields))
         content = json.dumps(fields | {"hash": record.hash}, ensure_ascii=False, indent=1).encode()
         if len(content) > LARGEST_RECORD:
             raise Refused(

@@ -65,18 +65,18 @@ def by_code(codes: Sequence[str], what: JSON) -> JSON:
 
 
 NAME: Final = text(LONGEST_NAME)
-COUNT: Final = {"type": "integer", "minimum": 0}
-NUMBER: Final = {"type": "number"}
-STRING: Final = {"type": "string"}
-BOOLEAN: Final = {"type": "boolean"}
-NEVER: Final = {"const": False}
-LEVEL: Final = {"type": "integer", "minimum": LEVELS[0], "maximum": LEVELS[-1]}
-DIMENSION: Final = {"type": "string", "enum": list(DIMENSIONS)}
+COUNT: Final[JSON] = {"type": "integer", "minimum": 0}
+NUMBER: Final[JSON] = {"type": "number"}
+STRING: Final[JSON] = {"type": "string"}
+BOOLEAN: Final[JSON] = {"type": "boolean"}
+NEVER: Final[JSON] = {"const": False}
+LEVEL: Final[JSON] = {"type": "integer", "minimum": LEVELS[0], "maximum": LEVELS[-1]}
+DIMENSION: Final[JSON] = {"type": "string", "enum": list(DIMENSIONS)}
 SUBDIMENSIONS: Final = [code for one in DIMENSIONS.values() for code in one.subdimensions]
 
 # What is asked
 
-_RATED: Final = {
+_RATED: Final[dict[str, JSON]] = {
     "item_id": NAME,
     "response_text": text(LONGEST_REPLY, says="the reply in full and unchanged"),
     "rating_1_5": LEVEL,
@@ -159,7 +159,7 @@ ARGUMENTS: Final[dict[str, JSON]] = {
 # What is given
 
 _TURNS: Final = many(closed({"role": STRING, "content": STRING}))
-_ITEM: Final = {
+_ITEM: Final[dict[str, JSON]] = {
     "id": STRING,
     "dimension": DIMENSION,
     "construct": STRING,
@@ -167,7 +167,7 @@ _ITEM: Final = {
     "turns": _TURNS,
     "sensitive": BOOLEAN,
 }
-_STANDING: Final = {
+_STANDING: Final[dict[str, JSON]] = {
     "artifact_kind": STRING,
     "official": NEVER,
     "comparability": one_of("none"),
@@ -326,7 +326,7 @@ SCORECARD: Final = closed(
         ),
     }
 )
-_PLACE: Final = {"run_id": STRING, "trial_index": COUNT, "remaining": COUNT}
+_PLACE: Final[dict[str, JSON]] = {"run_id": STRING, "trial_index": COUNT, "remaining": COUNT}
 
 RESULTS: Final[dict[str, JSON]] = {
     "list_probe_items": closed(

@@ -215,6 +215,7 @@ class ScoredRun:
 
     def record(self, given: Sequence[Mapping[str, Any]], now: Now) -> list[Row]:
         """Store some ratings, all or none. Raises ``Refused`` with the first one's fault."""
+        rows: list[Row] = []
 
         def body() -> dict[str, Any]:
             if self.finished_at:
@@ -223,7 +224,6 @@ class ScoredRun:
             rows = self._checked(given)
             return {"rows": [row.as_json() for row in rows]}
 
-        rows: list[Row] = []
         self._append(RATINGS, body, now)
         return rows
 
