@@ -259,8 +259,11 @@ SUPPORT_LINES_FILE = Path(
 # Asking
 
 OPENAI_API_KEY_ENV = env("OPENAI_API_KEY_ENV", "OPENAI_API_KEY")
+ANTHROPIC_API_KEY_ENV = env("ANTHROPIC_API_KEY_ENV", "ANTHROPIC_API_KEY")
+# Each of these three holds for a subject that states no limit of its own.
 ASK_IN_FLIGHT = env_int("ASK_IN_FLIGHT", 32)
-ASK_TIMEOUT_SECONDS = env_int("ASK_TIMEOUT_SECONDS", 120)
+ASK_TIMEOUT_SECONDS = env_int("ASK_TIMEOUT_SECONDS", 120)  # for an attempt as a whole
+ASK_IDLE_SECONDS = env_int("ASK_IDLE_SECONDS", 60)  # from one byte to the next
 # How long the scripted demo subject takes over a reply, so that its progress can be watched.
 DEMO_DELAY_MS = env_int("DEMO_DELAY_MS", 20)
 

@@ -18,6 +18,7 @@ urlpatterns = [
     path("password/set/", account.password_set, name="account_set_password"),
     path("", rating_views.home, name="home"),
     path("waves/", include("runs.urls")),
+    path("subjects/", include("runs.subject_urls")),
     path("", include("rating.urls")),
 ]
 if settings.MAIL:

@@ -10,6 +10,7 @@ from django.core.cache import cache
 from rating.layout import Block, Group, blocks, groups
 from rating.models import Assignment
 from rating.rendered import Step, rendered
+from runs.masks import masked
 from runs.models import Bank, Instrument, Item
 
 TAGS_KEPT = 3600  # seconds; a bank never changes
@@ -60,6 +61,7 @@ class Card:
     language: str
     until: datetime
     tags: tuple[str, ...] = ()
+    covered: bool = False
 
     @classmethod
     def of(cls, assignment: Assignment) -> "Card":
@@ -68,7 +70,8 @@ class Card:
         return cls(
             code=assignment.code,
             turns=turns_of(item),
-            text=response.text,
+            text=masked(response.text, response.mask),
+            covered=bool(response.mask),
             anchors=anchors_of(item),
             language=item.language,
             until=assignment.expires_at,

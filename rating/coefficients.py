@@ -126,11 +126,13 @@ class Pair:
 class Wider:
     """The coefficients asked for, and what they would be with other items or other raters.
 
-    ``by_item`` and ``raters_like_these`` hold those that treat raters alike. ``left_out`` is how
-    many raters are in none of the ``pairs``, for want of ratings.
+    ``jackknife`` holds the alphas, whose interval is of resamples, with the one of leaving out a
+    unit at a time. ``by_item`` and ``raters_like_these`` hold those that treat raters alike.
+    ``left_out`` is how many raters are in none of the ``pairs``, for want of ratings.
     """
 
     found: Mapping[str, Outcome]
+    jackknife: Mapping[str, Outcome]
     by_item: Mapping[str, Outcome]
     raters_like_these: Mapping[str, Outcome]
     chance: ChanceTest | str
@@ -150,6 +152,11 @@ def wider(
             name: _outcome(_estimate, ratings, kind, seed, replicates)
             for name, kind in chosen.items()
         },
+        jackknife={
+            name: _outcome(_jackknife, ratings, kind)
+            for name, kind in pooled.items()
+            if kind.interval == RESAMPLED
+        },
         by_item={
             name: _outcome(_by_item, ratings, kind, seed, replicates)
             for name, kind in pooled.items()
@@ -166,6 +173,12 @@ def wider(
 def _estimate(ratings: Ratings, kind: Kind, seed: str, replicates: int) -> Estimate:
     _refuse_words(ratings, kind)
     return kind.estimate(ratings, seed, replicates)
+
+
+def _jackknife(ratings: Ratings, kind: Kind) -> Estimate:
+    assert kind.pooled
+    _refuse_words(ratings, kind)
+    return alpha.jackknife_estimate(kind.pooled(len(ratings.scale)), ratings.patterns)
 
 
 def _by_item(ratings: Ratings, kind: Kind, seed: str, replicates: int) -> Estimate:

@@ -1,13 +1,14 @@
 """Severity and drift as a picture: a row for each rater, from A to Z."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Final, Literal
 
 from rating.charts import FONT, LINE, NARROW, TEXT, WIDE, Marks, _lines, _named, _text
 from rating.effects import Effects, RaterEffect
+from rating.standing import Estimate
 
 #: The colours a page defines as CSS variables, so that one picture serves both themes.
 TOKENS: Final = {name: f"var(--{name})" for name in ("ink", "soft", "grid", "band", "chart-1")}
@@ -104,7 +105,7 @@ class _Layout:
             top += LINE
         else:
             self.names += _text(name, 0, top + ROW / 2)
-        self._add_severity(rater, top)
+        self._add_severity(rater.severity, top)
         if narrow and rater.days:
             top += ROW
         if rater.days:
@@ -113,21 +114,22 @@ class _Layout:
             self.words += _text(["None yet"], self.days.left, top + ROW / 2)
         self.height = top + ROW + (LINE if narrow else 0)
 
-    def _add_severity(self, rater: RaterEffect, top: float) -> None:
-        found, middle = rater.severity, top + ROW / 2
+    def _add_severity(self, found: Estimate, top: float) -> None:
+        middle = top + ROW / 2
         if found.value is None:
             width = self.levels.right - self.levels.left
             said = _lines(f"No number. {found.reason}", width, most=3)
             self.words += _text(said, self.levels.left, middle)
             return
-        self.bands.append(
-            {
-                "x": self._level(-self.tolerance),
-                "x2": self._level(self.tolerance),
-                "y": top,
-                "y2": top + ROW,
-            }
-        )
+        if self.tolerance:
+            self.bands.append(
+                {
+                    "x": self._level(-self.tolerance),
+                    "x2": self._level(self.tolerance),
+                    "y": top,
+                    "y2": top + ROW,
+                }
+            )
         for level in self._ticks:
             across = self._level(level)
             self.rules.append({"x": across, "x2": across, "y": top, "y2": top + ROW})
@@ -155,14 +157,16 @@ class _Layout:
             self.dots.append(mark)
             self.paths.append({**mark, "row": place})
 
-    def _add_axes(self, *, narrow: bool) -> None:
+    def _add_levels_axis(self, title: str) -> None:
         foot = self.height + LINE
         for level in self._ticks:
             across = self._level(level)
             self.words.append({"text": _signed(level), "x": across, "y": foot, "middle": 1})
-        self.words += _text(
-            ["Levels above or below what was agreed"], self.levels.left, foot + LINE
-        )
+        self.words += _text([title], self.levels.left, foot + LINE)
+
+    def _add_axes(self, *, narrow: bool) -> None:
+        foot = self.height + LINE
+        self._add_levels_axis("Levels above or below what was agreed")
         last = date.fromordinal(self.first.toordinal() + self.span)
         if self.dots and narrow:
             self.words += _text([f"Days: {_day(self.first)} to {_day(last)}"], 12, foot + 2 * LINE)
@@ -175,12 +179,15 @@ class _Layout:
 
 def _reach(effects: Effects) -> float:
     """So many levels to each side of 0 as are drawn, in whole levels, and at least one."""
-    drawn = [1.0, effects.tolerance]
-    for rater in effects.raters:
-        known = (rater.severity.value, rater.severity.low, rater.severity.high)
-        drawn += [abs(value) for value in known if value is not None]
-        drawn += [abs(day.mean) for day in rater.days]
-    return float(math.ceil(max(drawn)))
+    days = [abs(day.mean) for rater in effects.raters for day in rater.days]
+    whole = _farthest([rater.severity for rater in effects.raters])
+    return float(math.ceil(max([1.0, effects.tolerance, whole, *days])))
+
+
+def _farthest(severities: Sequence[Estimate]) -> float:
+    """How far from 0 a point or an end of an interval lies; 0 where there is none."""
+    known = [value for one in severities for value in (one.value, one.low, one.high)]
+    return max((abs(value) for value in known if value is not None), default=0.0)
 
 
 def _signed(level: int) -> str:

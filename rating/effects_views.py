@@ -1,5 +1,7 @@
 """The maintainers' page of how raters stand beside what was agreed. Who looks is put on record."""
 
+from collections.abc import Callable
+
 from django.conf import settings
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
@@ -10,7 +12,10 @@ from django.views.decorators.http import require_safe
 from rating.care import record_look
 from rating.effects import Effects, rater_effects
 from rating.effects_chart import NARROW, WIDE, effects_chart
+from rating.item_figures import record_figures
 from rating.models import Role, User
+from rating.severity import PoolEffects, effects_by_instrument, waves_behind
+from rating.severity_chart import severity_chart
 from rating.standing import BLOCK, DRIFT_DAYS
 from runs.access import role_required
 from runs.canonical import digest
@@ -20,14 +25,26 @@ from runs.canonical import digest
 @role_required(Role.MAINTAINER)
 def effects(request: HttpRequest) -> HttpResponse:
     """Severity and drift of each rater, by code name, from A to Z."""
-    found = rater_effects(now=timezone.now())
+    now = timezone.now()
+    found = rater_effects(now=now)
+    pools = effects_by_instrument(now=now)
     if request.method == "GET":
         assert isinstance(request.user, User)
         record_look(request.user, "severity and drift")
+        record_figures(request.user, waves_behind(now=now))
     context = {
         "effects": found,
         "chart": _chart(found, WIDE) if found.known else "",
         "chart_narrow": _chart(found, NARROW) if found.known else "",
+        "pools": [
+            {
+                "effects": pool,
+                "charts": [_severity_chart(pool, width) for width in (WIDE, NARROW)]
+                if pool.known
+                else None,
+            }
+            for pool in pools
+        ],
         "tens": BLOCK,
         "drift_days": DRIFT_DAYS,
         "misses": settings.SEED_MISSES,
@@ -37,10 +54,20 @@ def effects(request: HttpRequest) -> HttpResponse:
 
 
 def _chart(found: Effects, width: int) -> str:
-    """The picture, kept until a figure changes: drawing takes far longer than counting."""
-    key = "effects:" + digest([repr((found.raters, found.tolerance)), width])
+    key = repr((found.raters, found.tolerance))
+    return _drawn(f"effects {key}", width, lambda: effects_chart(found, width=width))
+
+
+def _severity_chart(found: PoolEffects, width: int) -> str:
+    key = repr((found.instrument, found.rows))
+    return _drawn(f"severity {key}", width, lambda: severity_chart(found, width=width))
+
+
+def _drawn(what: str, width: int, draw: Callable[[], str]) -> str:
+    """A picture, kept until a figure changes: drawing takes far longer than counting."""
+    key = "effects:" + digest([what, width])
     kept: str | None = cache.get(key)
     if kept is None:
-        kept = effects_chart(found, width=width)
+        kept = draw()
         cache.set(key, kept, 86_400)
     return kept

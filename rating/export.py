@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from runs.properties import Properties
+
 COUNTED: Final = "counted"
 LONG: Final = (
     "response",
@@ -34,11 +36,12 @@ LONG: Final = (
 )
 # Known of a response once its wave is unblinded, and in a file of its own with what it answers.
 SAID_BY: Final = ("subject", "condition", "trial")
-KEY: Final = ("response", "subject", "condition", "item", "trial")
+PROPERTIES: Final = ("words", "characters", "reading_level", "refusal", "cut_off", "other_script")
+KEY: Final = ("response", "subject", "condition", "item", "trial", *PROPERTIES)
 WIDE: Final = ("response", "item", "dimension")
 FORMULA: Final = re.compile(r"'*[\s\u200b\ufeff]*[=+\-@\t\r＝＋－＠]")
 
-Cell = str | int | None
+Cell = str | int | float | None
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,18 @@ class ExportRow:
     trial: int | None = None
 
 
+@dataclass(frozen=True)
+class KeyRow:
+    """One response of an unblinded wave: its random code, what it is, and what it is like."""
+
+    response: str
+    subject: str
+    condition: str
+    item: str
+    trial: int
+    properties: Properties
+
+
 def ratings_csv(rows: Iterable[ExportRow], *, unblinded: bool = False) -> str:
     """Return one line per rating, by response, rater and time.
 
@@ -70,11 +85,11 @@ def ratings_csv(rows: Iterable[ExportRow], *, unblinded: bool = False) -> str:
     """
     ordered = sorted(rows, key=_order)
     if unblinded:
-        return _csv(
+        return in_csv(
             (*LONG, *SAID_BY),
             [[*_long(row), row.subject, row.condition, row.trial] for row in ordered],
         )
-    return _csv(LONG, [_long(row) for row in ordered])
+    return in_csv(LONG, [_long(row) for row in ordered])
 
 
 def ratings_wide_csv(rows: Iterable[ExportRow]) -> str:
@@ -101,15 +116,19 @@ def ratings_wide_csv(rows: Iterable[ExportRow]) -> str:
                 f"Leave out the superseded one."
             )
         given[row.rater] = row.level
-    return _csv(
+    return in_csv(
         (*WIDE, *raters),
         [[*names, *map(given.get, raters)] for names, given in levels.items()],
     )
 
 
-def key_csv(rows: Iterable[tuple[str, str, str, str, int]]) -> str:
-    """Return one line per response: its random code, and what it is."""
-    return _csv(KEY, rows)
+def key_csv(rows: Iterable[KeyRow]) -> str:
+    """Return one line per response: its random code, what it is, and what it is like.
+
+    ``reading_level`` is in years of school, empty where it means nothing; the last three are
+    true or false.
+    """
+    return in_csv(KEY, map(_key, rows))
 
 
 def guarded(text: str) -> str:
@@ -143,7 +162,26 @@ def _long(row: ExportRow) -> list[Cell]:
     ]
 
 
-def _csv(header: Iterable[str], lines: Iterable[Iterable[Cell]]) -> str:
+def _key(row: KeyRow) -> list[Cell]:
+    like = row.properties
+    return [
+        row.response,
+        row.subject,
+        row.condition,
+        row.item,
+        row.trial,
+        like.words,
+        like.characters,
+        None if like.reading_level is None else round(like.reading_level, 1),
+        *(
+            "true" if one else "false"
+            for one in (like.looks_like_refusal, like.cut_off, like.other_script)
+        ),
+    ]
+
+
+def in_csv(header: Iterable[str], lines: Iterable[Iterable[Cell]]) -> str:
+    """Return a file of these lines, texts guarded."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\r\n")
     for line in (header, *lines):

@@ -674,6 +674,7 @@ class EventKind(models.TextChoices):
     UNBLIND = "unblind", "unblind"
     REVIEW = "review", "review"
     EXPERTISE = "expertise", "expertise"
+    MASK = "mask", "mask"
     LOCK = "lock", "lock"
     DEVIATE = "deviate", "deviate"
     START = "start", "start"

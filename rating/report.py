@@ -366,12 +366,8 @@ def _wide(
     seed: str,
     replicates: int,
 ) -> WideAgreement:
-    # In an order of their own, so that not even the last digit depends on the order of rows.
-    ratings = table.by_name
-    rows = np.flatnonzero(chosen)
-    rows = rows[np.lexsort((ratings.rater[rows], ratings.unit[rows]))]
     return wide_agreement(
-        ratings.at(rows),
+        table.by_name.at(np.flatnonzero(chosen)),
         coefficients,
         sorted(table.raters),
         seed=seed,

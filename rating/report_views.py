@@ -9,15 +9,19 @@ from rating.wave_report import FILES, file_of, wave_report
 from runs.access import role_required
 from runs.models import Wave
 
-TYPES = {"html": "text/html", "json": "application/json", "csv": "text/csv"}
+TYPES = {"html": "text/html", "json": "application/json", "csv": "text/csv", "txt": "text/plain"}
+POOLED = ("report.html", "report.json")
+NO_SUBJECTS = ("ratings_wide.csv", "facets.csv", "facets.txt")
 
 
 @require_safe
 @role_required(Role.MAINTAINER)
 def show(request: HttpRequest, wave: str) -> HttpResponse:
-    """How far raters agree, all subjects pooled."""
+    """How far raters agree, all subjects pooled, and what is known of the subjects themselves."""
     found = _wave(wave)
     _record(request, Saw.FIGURES, found)
+    if found.unblinded_at:
+        _record(request, Saw.SUBJECTS, found)
     made = wave_report(found)
     return render(
         request,
@@ -29,6 +33,7 @@ def show(request: HttpRequest, wave: str) -> HttpResponse:
             "chart_narrow": made.chart_narrow,
             "facts": made.facts,
             "blinding": made.blinding,
+            "probes": made.probes,
             "made_at": made.made_at,
             "files": FILES,
         },
@@ -42,8 +47,8 @@ def download(request: HttpRequest, wave: str, name: str) -> HttpResponse:
     if name not in FILES:
         raise Http404
     found = _wave(wave)
-    _record(request, Saw.RATINGS if name.endswith(".csv") else Saw.FIGURES, found)
-    if name == "ratings.csv" and found.unblinded_at:
+    _record(request, Saw.FIGURES if name in POOLED else Saw.RATINGS, found)
+    if name not in NO_SUBJECTS and found.unblinded_at:
         _record(request, Saw.SUBJECTS, found)
     kind = TYPES[name.rpartition(".")[2]]
     return HttpResponse(

@@ -234,6 +234,17 @@ GUARDS = [
     ),
     no_delete(Rating, "A rating is never deleted."),
     Guard(
+        "runs_response_mask_before_rating",
+        "runs_response",
+        "UPDATE",
+        "(NEW.mask IS DISTINCT FROM OLD.mask"
+        " OR NEW.mask_decided_at IS DISTINCT FROM OLD.mask_decided_at)"
+        " AND (EXISTS (SELECT 1 FROM rating_rating g WHERE g.response_id = OLD.id)"
+        " OR EXISTS (SELECT 1 FROM rating_assignment a"
+        " WHERE a.response_id = OLD.id AND a.ended_at IS NULL))",
+        "What raters see of a response is decided before any of them reads it.",
+    ),
+    Guard(
         "rating_rating_own_anchor",
         "rating_rating",
         "INSERT",

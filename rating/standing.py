@@ -17,6 +17,8 @@ from django.db.models import F, Max, OuterRef, Subquery, Sum
 
 from rating.clock import midnight
 from rating.models import Kind, Pause, Qualification, Rating, User
+from rating.stats.raters import slope_of
+from rating.stats.student import NO_WIDTH, mean_of
 from runs.models import Instrument
 
 T = TypeVar("T")
@@ -98,11 +100,11 @@ def severity(readings: Sequence[Reading]) -> Estimate:
     if n < BLOCK:
         return Estimate(n, reason=f"It takes at least {BLOCK} agreed responses; there are {n}.")
     away = np.array([reading.own - reading.agreed for reading in readings], dtype=np.float64)
-    half = _student(n - 1) * float(away.std(ddof=1)) / sqrt(n)
-    mean = float(away.mean())
-    if not half:
-        return Estimate(n, mean, reason=f"There are no limits: all {n} are alike.")
-    return Estimate(n, mean, mean - half, mean + half)
+    found = mean_of(away)
+    if found.variance < NO_WIDTH**2:
+        return Estimate(n, found.value, reason=f"There are no limits: all {n} are alike.")
+    span = found.interval()
+    return Estimate(n, found.value, span.low, span.high)
 
 
 def drift(readings: Sequence[Reading]) -> Estimate:
@@ -115,21 +117,11 @@ def drift(readings: Sequence[Reading]) -> Estimate:
     if weeks.max() < DRIFT_DAYS / 7:
         return Estimate(n, reason=f"It takes at least {DRIFT_DAYS} days between first and last.")
     away = np.array([r.own - r.agreed for r in readings], dtype=np.float64)
-    x = weeks - weeks.mean()
-    slope = float(x @ away / (x @ x))
-    left = away - away.mean() - slope * x
-    error = sqrt(float(left @ left) / (n - 2) / float(x @ x))
-    half = _student(n - 2) * error
-    if half < 1e-9:  # nothing but rounding is left over
-        return Estimate(n, slope, reason=f"There are no limits: all {n} lie on one line.")
-    return Estimate(n, slope, slope - half, slope + half)
-
-
-def _student(freedom: int) -> float:
-    """How many standard errors a 95% interval reaches to each side."""
-    from scipy.stats import t  # slow to load, and the queue, which reads this module, needs it not
-
-    return float(t.ppf((1 + COVERAGE) / 2, freedom))
+    found = slope_of(away, weeks)
+    if found.variance < NO_WIDTH**2:
+        return Estimate(n, found.value, reason=f"There are no limits: all {n} lie on one line.")
+    span = found.interval()
+    return Estimate(n, found.value, span.low, span.high)
 
 
 def last_block(readings: Sequence[Reading]) -> Sequence[Reading]:

@@ -14,6 +14,7 @@ from typing import Any
 from django.db.models import Count, Exists, Max, OuterRef, Q
 from django.utils import timezone
 
+from rating.export import KeyRow
 from rating.models import (
     Adjudication,
     Assignment,
@@ -29,6 +30,7 @@ from rating.models import (
 )
 from rating.queue import writing
 from runs.models import Response, Run, Status, Wave, WaveKind
+from runs.properties import properties_of
 
 # How often it is tried to catch every held card at rest, and how long it waits between.
 TRIES = 40
@@ -54,6 +56,7 @@ class StillOpen:
     held_until: datetime | None
     unsettled: int
     undecided_harm: int
+    undecided_names: int = 0
 
     @property
     def any(self) -> bool:
@@ -64,6 +67,7 @@ class StillOpen:
             or self.held
             or self.unsettled
             or self.undecided_harm
+            or self.undecided_names
         )
 
 
@@ -106,6 +110,7 @@ def still_open(wave: Wave) -> StillOpen:
         .values("response")
         .distinct()
         .count(),
+        undecided_names=Response.objects.of_wave(wave).undecided().count(),
     )
 
 
@@ -231,18 +236,30 @@ def key_lines(wave: Wave) -> list[KeyLine]:
     ]
 
 
-def key_rows(wave: Wave) -> Iterable[tuple[str, str, str, str, int]]:
-    """Random response code, subject, condition, item and trial of every completed response.
+def key_rows(wave: Wave) -> Iterable[KeyRow]:
+    """What every completed response is and is like, by its random code.
 
     In the order of the codes, which says nothing.
     """
-    for code, subject, condition, item, trial in (
+    for code, subject, condition, item, trial, text, reason, asked, language in (
         Response.objects.of_wave(wave)
         .filter(status=Status.COMPLETED)
         .order_by("code")
-        .values_list("code", "run__subject__code", "run__condition", "item__code", "trial")
+        .values_list(
+            "code",
+            "run__subject__code",
+            "run__condition",
+            "item__code",
+            "trial",
+            "text",
+            "finish_reason",
+            "item__prompt",
+            "item__language",
+        )
+        .iterator()
     ):
-        yield str(code), subject, condition, item, trial
+        like = properties_of(text, reason, asked=asked, language=language)
+        yield KeyRow(str(code), subject, condition, item, trial, like)
 
 
 # What the steps are made of

@@ -88,7 +88,18 @@ THINGS: Final = (
     Thing("agreement", "How far raters agree", {"maintainer": _always(Sight.POOLED)}),
     Thing("models", "Which models are asked", {"maintainer": _always(Sight.YES)}),
     Thing("key", "Which model gave which response", {"maintainer": _then(Sight.YES)}),
-    Thing("figures", "Figures by model", {"maintainer": _then(Sight.COUNTS)}),
+    Thing("figures", "Levels by model", {"maintainer": _then(Sight.COUNTS)}),
+    Thing("known", "Whether a model knew the items", {"maintainer": _always(Sight.YES)}),
+    Thing(
+        "itself",
+        "Whether a model repeats itself, and moves when altered",
+        {"maintainer": _then(Sight.YES)},
+    ),
+    Thing(
+        "properties",
+        "How long replies are, and which look like refusals",
+        {"maintainer": (Sight.POOLED, Sight.YES)},
+    ),
     Thing(
         "raters",
         "Who rated",

@@ -1,7 +1,8 @@
-"""The agreement report of a wave: its rows out of the database, its figures, its four files.
+"""The agreement report of a wave: its rows out of the database, its figures, its files.
 
-Pooled alone. Before a wave is unblinded nobody sees a figure by subject, so none is here; then its
-key is a file beside the four, and its single ratings say whose response each is of.
+Agreement is pooled. Before a wave is unblinded nobody sees a figure of ratings by subject, so none
+is here: only whether subjects knew the items. Then its key is a file beside the four, and its
+single ratings say whose response each is of.
 """
 
 import json
@@ -17,23 +18,35 @@ from django.db.models.functions import Substr
 from django.template.loader import render_to_string
 from django.utils import timezone
 
-from rating import blinding_report
+from rating import blinding_report, probe_report
 from rating.blinding_report import BlindingReport
 from rating.charts import agreement_chart
 from rating.export import ExportRow, key_csv, ratings_csv, ratings_wide_csv
+from rating.facets_file import facets_csv, facets_txt
 from rating.guessing import blinding_of, is_unblinded
 from rating.models import Guess, Kind, Quote, Rating
+from rating.probe_report import ProbeReport
+from rating.probing import probes_of
 from rating.report import AgreementReport, RatingRow, agreement_report, as_json
 from rating.unblinding import key_rows
 from runs.canonical import digest
+from runs.masks import masked_part
 from runs.models import Pair, Response, Wave
+from runs.probed import probes_state
 from runs.taxonomy import DIMENSIONS
 
 CARE = (
     "Nothing on this site tells you which AI to turn to when life is hard. If you, or someone near "
     "you, needs help now, call your local emergency number or a crisis line."
 )
-FILES = ("report.html", "report.json", "ratings.csv", "ratings_wide.csv")
+FILES = (
+    "report.html",
+    "report.json",
+    "ratings.csv",
+    "ratings_wide.csv",
+    "facets.csv",
+    "facets.txt",
+)
 NARROW = 340
 
 
@@ -46,6 +59,7 @@ class WaveReport:
     chart_narrow: str
     facts: tuple[tuple[str, str], ...]
     blinding: BlindingReport
+    probes: ProbeReport
     made_at: datetime
 
 
@@ -66,6 +80,7 @@ def wave_report(wave: Wave, *, now: datetime | None = None) -> WaveReport:
                 *guesses.values(),
                 settings.GUESS_PERCENT,
                 is_unblinded(wave),
+                probes_state(wave),
             )
         ]
     )
@@ -94,6 +109,7 @@ def _make(wave: Wave, now: datetime) -> WaveReport:
         agreement_chart(agreement, width=NARROW),
         tuple(_facts(wave, agreement)),
         blinding_of(wave),
+        probes_of(wave),
         now,
     )
 
@@ -106,13 +122,13 @@ def export_rows(wave: Wave) -> list[ExportRow]:
     told = wave.unblinded_at is not None
     _, dimension_of = _dimensions(wave)
     quotes: dict[UUID, list[str]] = {}
-    for rating, text in (
+    for rating, text, mask, start, end in (
         Quote.objects.filter(rating__response__run__wave=wave)
         .order_by("rating", "start")
         .annotate(text=Substr("rating__response__text", F("start") + 1, F("end") - F("start")))
-        .values_list("rating", "text")
+        .values_list("rating", "text", "rating__response__mask", "start", "end")
     ):
-        quotes.setdefault(rating, []).append(text)
+        quotes.setdefault(rating, []).append(masked_part(text, mask, start, end))
     return [
         ExportRow(
             response=str(row["response__code"]),
@@ -163,6 +179,8 @@ def file_of(wave: Wave, name: str) -> str:
             export_rows(wave), unblinded=wave.unblinded_at is not None
         ),
         "ratings_wide.csv": lambda: ratings_wide_csv(export_rows(wave)),
+        "facets.csv": lambda: facets_csv(export_rows(wave)),
+        "facets.txt": lambda: facets_txt(export_rows(wave), wave.bank.levels, wave.code),
     }
     return makers[name]()
 
@@ -183,6 +201,7 @@ def _as_html(wave: Wave) -> str:
         "chart_narrow": made.chart_narrow,
         "facts": made.facts,
         "blinding": made.blinding,
+        "probes": made.probes,
         "made_at": made.made_at,
         "care": CARE,
     }
@@ -202,6 +221,7 @@ def _as_json(wave: Wave) -> str:
         "made_at": made.made_at.isoformat(timespec="seconds"),
         **as_json(made.agreement),
         "blinding": blinding_report.as_json(made.blinding),
+        "probes": probe_report.as_json(made.probes),
     }
     return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 

@@ -24,12 +24,13 @@ class PairFigures:
 class Generalised:
     """How far a coefficient would move, and what its intervals are for.
 
-    ``undefined`` is the share of resamples without a value. The last two are None for a
-    coefficient that tells raters apart.
+    ``undefined`` is the share of resamples without a value. ``jackknife`` is there for the alphas,
+    and the last two are for coefficients that treat raters alike.
     """
 
     standard_error: float | None
     undefined: float | None
+    jackknife: Figure | None
     by_item: Figure | None
     raters_like_these: Figure | None
 
@@ -61,8 +62,10 @@ def wide_agreement(
             name: Generalised(
                 outcome.standard_error if isinstance(outcome, Estimate) else None,
                 outcome.undefined if isinstance(outcome, Estimate) else None,
-                _figure(got.by_item[name]) if name in got.by_item else None,
-                _figure(got.raters_like_these[name]) if name in got.raters_like_these else None,
+                *(
+                    _figure(outcomes[name]) if name in outcomes else None
+                    for outcomes in (got.jackknife, got.by_item, got.raters_like_these)
+                ),
             )
             for name, outcome in got.found.items()
         },
@@ -91,6 +94,7 @@ def wide_as_json(wide: WideAgreement, level: Callable[[float], float | str]) -> 
             name: {
                 "standard_error": general.standard_error,
                 "undefined_resamples": general.undefined,
+                "jackknife": general.jackknife and figure_as_json(general.jackknife),
                 "by_item": general.by_item and figure_as_json(general.by_item),
                 "raters_like_these": general.raters_like_these
                 and figure_as_json(general.raters_like_these),

@@ -7,7 +7,7 @@ class RunsConfig(AppConfig):
     verbose_name = "Runs"
 
     def ready(self) -> None:
-        from runs import tasks  # noqa: F401  (its signals wake what a killed worker left)
+        from runs import probes, tasks  # noqa: F401  (their signals wake what a killed worker left)
         from runs.guards import install, lift
 
         pre_migrate.connect(lift, sender=self)

@@ -255,7 +255,7 @@ def _chambers(bank: Bank) -> dict[str, int]:
 
 def _timed(instrument: str) -> tuple[int, float]:
     """How many cards of this instrument have been timed, and their mean seconds."""
-    for _, told in cards_timed.send(sender=Bank, instrument=instrument):
-        if told:
-            return told
+    answers: list[Any] = [told for _, told in cards_timed.send(Bank, instrument=instrument)]
+    for cards, seconds in filter(None, answers):
+        return cards, seconds
     return 0, 0.0

@@ -14,6 +14,14 @@ from runs.bank import BankFile, bank_hash, is_unpublished
 from runs.bank_text import item_row, pair_row
 from runs.canonical import digest
 from runs.declared import Costs, Declared, costs_of, declared_of
+from runs.registry import (
+    MODERATION,
+    PINNED,
+    RUNTIMES,
+    SURFACES,
+    SYSTEM_PROMPTS,
+    pinned_by,
+)
 
 
 class Instrument(models.TextChoices):
@@ -247,8 +255,12 @@ class Pair(models.Model):
 
 class Provider(models.TextChoices):
     OPENAI = "openai", "OpenAI-compatible"
+    ANTHROPIC = "anthropic", "Anthropic"
     DEMO = "demo", "scripted demo"
     IMPORT = "import", "imported responses"
+
+
+NOT_STATED = "none stated"
 
 
 class Subject(models.Model):
@@ -257,13 +269,28 @@ class Subject(models.Model):
     developer = models.CharField(max_length=100)
     family = models.CharField(max_length=100)
     snapshot = models.CharField(max_length=200)
+    # Of the weights: a digest, or the revision of a repository. Read from the runtime, if it has one.
     digest = models.CharField(max_length=100, blank=True)
+    pinned_by = models.CharField(max_length=10, default="", editable=False)
     code = models.CharField(max_length=420, unique=True, editable=False)
+    aliases = models.JSONField(default=list, blank=True)
     provider = models.CharField(max_length=20, choices=Provider)
     base_url = models.CharField(max_length=300, blank=True)
+    runtime = models.CharField(max_length=20, blank=True)
+    product_surface = models.CharField(max_length=20, default="api_default")
+    access_tier = models.CharField(max_length=100, default=NOT_STATED)
+    region = models.CharField(max_length=100, blank=True)
+    system_prompt_status = models.CharField(max_length=20, default="unknown")
+    moderation_layer = models.CharField(max_length=20, default="unknown")
+    tools = models.JSONField(default=list, blank=True)
     sampling = models.JSONField(default=dict)
-    access_tier = models.CharField(max_length=100, blank=True)
-    quantisation = models.CharField(max_length=100, blank=True)
+    quantisation = models.CharField(max_length=100, default=NOT_STATED)
+    first_seen_date = models.DateField(null=True, blank=True)
+    evidence = models.JSONField(default=list, blank=True)
+    predecessor = models.ForeignKey(
+        "self", models.PROTECT, null=True, blank=True, related_name="successors"
+    )
+    change = models.TextField(blank=True)
     registered_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -280,14 +307,53 @@ class Subject(models.Model):
                 condition=~Q(developer="") & ~Q(family="") & ~Q(snapshot=""),
                 name="runs_subject_is_named",
             ),
+            models.CheckConstraint(
+                condition=Q(pinned_by__in=PINNED) & (~Q(pinned_by="digest") | ~Q(digest="")),
+                name="runs_subject_is_pinned",
+                violation_error_message=(
+                    "This snapshot may be an alias that moves: it carries no date and no build "
+                    "number. Name a dated snapshot, or give the digest or revision it has now."
+                ),
+            ),
+            models.CheckConstraint(
+                condition=~Q(access_tier="") & ~Q(quantisation=""),
+                name="runs_subject_states_access",
+                violation_error_message=(
+                    "State the access tier and the quantisation; "
+                    f'where nothing is known of one, write "{NOT_STATED}".'
+                ),
+            ),
+            models.CheckConstraint(
+                condition=Q(runtime__in=("", *RUNTIMES)), name="runs_subject_runtime_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(product_surface__in=SURFACES), name="runs_subject_surface_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(system_prompt_status__in=SYSTEM_PROMPTS),
+                name="runs_subject_system_prompt_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(moderation_layer__in=MODERATION), name="runs_subject_moderation_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(predecessor=None) | ~Q(change=""),
+                name="runs_subject_successor_says_why",
+                violation_error_message="Say what changed since its predecessor.",
+            ),
         ]
 
     def __str__(self) -> str:
         return self.code
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        self.code = self.own_code()
+        self.settle_identity()
         super().save(*args, **kwargs)
+
+    def settle_identity(self) -> None:
+        """Work out what follows from the rest: its code, and what pins it."""
+        self.code = self.own_code()
+        self.pinned_by = pinned_by(self.snapshot, digest=self.digest, provider=self.provider)
 
     def own_code(self) -> str:
         """The name that follows from developer, family and snapshot."""
@@ -295,6 +361,27 @@ class Subject(models.Model):
             slugify(part.replace(".", "-").replace(":", "-")) or digest(part)[:8]
             for part in (self.developer, self.family, self.snapshot)
         )
+
+
+class SubjectLimit(models.Model):
+    """How fast a subject may be asked, by all workers together, and when it may be asked again.
+
+    No part of its identity: a service changes its limits, and the subject stays the same. Whoever
+    claims rows of the subject locks this one first, so that two workers never count alike.
+    """
+
+    subject = models.OneToOneField(Subject, models.PROTECT, related_name="limit")
+    in_flight = models.PositiveIntegerField(null=True, blank=True)
+    requests_a_minute = models.PositiveIntegerField(null=True, blank=True)
+    tokens_a_minute = models.PositiveIntegerField(null=True, blank=True)
+    attempt_seconds = models.FloatField(null=True, blank=True)
+    idle_seconds = models.FloatField(null=True, blank=True)
+    # From when on the next request, and the next token, are within the limit.
+    requests_free_at = models.DateTimeField(default=timezone.now)
+    tokens_free_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"limits of {self.subject_id}"
 
 
 class WaveKind(models.TextChoices):
@@ -325,10 +412,20 @@ class Wave(models.Model):
     # From then on no rating counts that was not there before; then it may be told who said what.
     ratings_frozen_at = models.DateTimeField(null=True, blank=True)
     unblinded_at = models.DateTimeField(null=True, blank=True)
+    # What the leak checks looked at when asking last began, and that their controls fired.
+    leak_check = models.JSONField(default=dict, blank=True)
 
     class Meta:
         constraints = [
             models.CheckConstraint(condition=Q(trials__gte=1), name="runs_wave_has_trials"),
+            models.CheckConstraint(
+                # A wave without its plan was stored before there were drafts.
+                condition=Q(plan={}) | Q(trials__gte=3) | Q(trials=1, ranges_only=True),
+                name="runs_wave_has_enough_trials",
+                violation_error_message=(
+                    "Each item is asked at least 3 times, or once where only ranges are told."
+                ),
+            ),
             models.CheckConstraint(
                 condition=Q(ratings_frozen_at=None) | Q(locked_at__isnull=False),
                 name="runs_wave_frozen_was_locked",
@@ -387,6 +484,11 @@ class RunState(models.TextChoices):
     DONE = "done", "done"
 
 
+class Expected(models.TextChoices):
+    LOWER = "lower", "lower"
+    HIGHER = "higher", "higher"
+
+
 class Run(models.Model):
     """One subject under one condition taken through the bank, inside a wave."""
 
@@ -394,11 +496,16 @@ class Run(models.Model):
     subject = models.ForeignKey(Subject, models.PROTECT)
     condition = models.SlugField(default="default")
     system_message = models.TextField(blank=True)
+    # A condition that alters the subject on purpose: how its levels should move, and why.
+    expected = models.CharField(max_length=10, choices=Expected, blank=True)
+    expected_why = models.TextField(blank=True)
     state = models.CharField(max_length=10, choices=RunState, default=RunState.PLANNED)
     stop_reason = models.TextField(blank=True)
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
     woken_at = models.DateTimeField(null=True, blank=True)
+    # Each fingerprint that came back, with the moment it first did. More than one is a flag.
+    fingerprints = models.JSONField(default=list, blank=True)
     # Kept as replies are stored: what was paid for, and how many in a row brought nothing.
     tokens_in = models.BigIntegerField(default=0)
     tokens_out = models.BigIntegerField(default=0)
@@ -408,6 +515,10 @@ class Run(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["wave", "subject", "condition"], name="runs_run_one_per_condition"
+            ),
+            models.CheckConstraint(
+                condition=Q(expected="", expected_why="") | ~Q(expected="") & ~Q(expected_why=""),
+                name="runs_run_expected_says_why",
             ),
         ]
 
@@ -433,6 +544,14 @@ class ResponseQuerySet(models.QuerySet["Response"]):
     def unheld(self, now: datetime) -> Self:
         """Pending rows that no living worker holds."""
         return self.pending().filter(Q(held_until=None) | Q(held_until__lt=now))
+
+    def undecided(self) -> Self:
+        """Those that name their maker, and nobody has said yet whether raters see it."""
+        return self.filter(mask_decided_at=None).exclude(self_naming=[])
+
+    def ready_to_rate(self) -> Self:
+        """Those that raters may be shown as they are now."""
+        return self.filter(Q(self_naming=[]) | Q(mask_decided_at__isnull=False))
 
     def count_by_status(self) -> dict[str, int]:
         counted = dict(self.order_by().values_list("status").annotate(models.Count("pk")))
@@ -460,6 +579,12 @@ class Response(models.Model):
     completed_at = models.DateTimeField(null=True, blank=True)
     held_by = models.CharField(max_length=64, blank=True)
     held_until = models.DateTimeField(null=True, blank=True)
+    # What it repeats of what nobody who is asked may see, and where it names its maker.
+    leak_hits = models.JSONField(default=list)
+    self_naming = models.JSONField(default=list)
+    # The code points that raters see as blocks, decided before anybody rates it.
+    mask = models.JSONField(default=list)
+    mask_decided_at = models.DateTimeField(null=True, blank=True)
 
     objects = ResponseQuerySet.as_manager()
 
@@ -483,3 +608,90 @@ class Response(models.Model):
 
     def __str__(self) -> str:
         return str(self.code)
+
+
+class ProbeKind(models.TextChoices):
+    RECALL = "recall", "recall"
+    CHOICE = "choice", "choice"
+    DETERMINISM = "determinism", "identical calls"
+
+
+class Probing(models.Model):
+    """The probes of one run as a piece of work: begun, asked by workers, and at its end."""
+
+    run = models.OneToOneField(Run, models.PROTECT, related_name="probing")
+    state = models.CharField(max_length=10, choices=RunState, default=RunState.ASKING)
+    stop_reason = models.TextField(blank=True)
+    started_at = models.DateTimeField(default=timezone.now)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    woken_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"probes of {self.run}"
+
+
+class ProbeQuerySet(models.QuerySet["Probe"]):
+    def of_wave(self, wave: Wave) -> Self:
+        return self.filter(run__wave=wave)
+
+    def pending(self) -> Self:
+        return self.filter(status=Status.PENDING)
+
+    def unheld(self, now: datetime) -> Self:
+        """Pending rows that no living worker holds."""
+        return self.pending().filter(Q(held_until=None) | Q(held_until__lt=now))
+
+
+class Probe(models.Model):
+    """One question about the subject and not of the bank, and what came back. Stored once.
+
+    ``number`` counts the questions of a kind; an answer that cannot be read is asked for again in
+    a row of its own, whose ``ask`` is one higher. ``question`` is what is sent, empty where it is
+    the item's own prompt.
+    """
+
+    run = models.ForeignKey(Run, models.PROTECT, related_name="probes")
+    item = models.ForeignKey(Item, models.PROTECT)
+    kind = models.CharField(max_length=15, choices=ProbeKind)
+    part = models.CharField(max_length=15, blank=True)
+    number = models.PositiveSmallIntegerField()
+    ask = models.PositiveSmallIntegerField(default=1)
+    question = models.TextField(blank=True)
+    expected = models.JSONField(default=dict)
+    seed = models.BigIntegerField()
+    status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
+    text = models.TextField(blank=True)
+    text_hash = models.CharField(max_length=64, blank=True)
+    raw = models.BinaryField(null=True, blank=True)
+    finish_reason = models.CharField(max_length=50, blank=True)
+    fingerprint = models.CharField(max_length=200, blank=True)
+    usage = models.JSONField(default=dict)
+    attempts = models.JSONField(default=list)
+    message_hash = models.CharField(max_length=64, blank=True)
+    score = models.FloatField(null=True, blank=True)
+    completed_at = models.DateTimeField(null=True, blank=True)
+    held_by = models.CharField(max_length=64, blank=True)
+    held_until = models.DateTimeField(null=True, blank=True)
+
+    objects = ProbeQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "kind", "number", "ask"], name="runs_probe_one_per_ask"
+            ),
+            models.CheckConstraint(
+                condition=~Q(status=Status.COMPLETED) | ~Q(text="") & ~Q(text_hash=""),
+                name="runs_probe_completed_has_text",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["run", "kind", "number"],
+                condition=Q(status=Status.PENDING),
+                name="runs_probe_pending",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run} {self.kind} {self.number}"

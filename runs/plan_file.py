@@ -6,16 +6,24 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from runs.canonical import NOT_TEXT
 from runs.declared import Costs, Declared, costs_of, declared_of, in_cost, in_declared, unknown
+from runs.registry import (
+    MODERATION,
+    RUNTIMES,
+    SURFACES,
+    SYSTEM_PROMPTS,
+    evidence_faults,
+)
 
 LARGEST_FILE = 1_000_000
 KINDS = ("local", "pilot", "official")
-PROVIDERS = ("openai", "demo", "import")
+PROVIDERS = ("openai", "anthropic", "demo", "import")
 SLUG = re.compile(r"[A-Za-z0-9_-]{1,50}")
 LEAST_TRIALS = 3
 MOST_TRIALS = 100
@@ -24,20 +32,47 @@ MOST_TOKENS = 1_000_000
 
 BASIC_KEYS = ("code", "title", "kind", "bank", "seed", "trials", "ranges_only")
 WAVE_KEYS = (*BASIC_KEYS, "preregistration", "declared", "cost", "subjects")
-SUBJECT_KEYS = (
+# What makes a subject this one. See ``registry``.
+IDENTITY_KEYS = (
     "developer",
     "family",
     "snapshot",
+    "aliases",
     "provider",
     "base_url",
+    "runtime",
     "digest",
+    "product_surface",
     "access_tier",
+    "region",
+    "system_prompt_status",
+    "moderation_layer",
+    "tools",
     "quantisation",
+    "first_seen_date",
     "sampling",
-    "conditions",
+    "evidence",
 )
-CONDITION_KEYS = ("name", "system_message")
-SAMPLING_KEYS = ("temperature", "top_p", "max_tokens", "max_completion_tokens")
+SUBJECT_KEYS = (*IDENTITY_KEYS, "limits", "conditions")
+FILE_KEYS = (*IDENTITY_KEYS, "limits", "change")
+CONDITION_KEYS = ("name", "system_message", "expected", "why")
+DIRECTIONS = ("lower", "higher")
+SAMPLING_KEYS = (
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "max_completion_tokens",
+    "context_limit",
+)
+LIMIT_KEYS = (
+    "in_flight",
+    "requests_a_minute",
+    "tokens_a_minute",
+    "attempt_seconds",
+    "idle_seconds",
+)
+LONGEST_ATTEMPT = 3600
+MOST_A_MINUTE = 1_000_000_000
 
 
 class PlanFileRefused(ValueError):
@@ -50,8 +85,12 @@ class PlanFileRefused(ValueError):
 
 @dataclass(frozen=True)
 class ConditionPlan:
+    """``expected`` is how levels should move where a condition alters the subject on purpose."""
+
     name: str
     system_message: str
+    expected: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,6 +105,9 @@ class SubjectPlan:
     quantisation: str
     sampling: dict[str, Any] = field(hash=False)
     conditions: tuple[ConditionPlan, ...]
+    # The identity as far as the file states it, and how fast the subject may be asked.
+    stated: dict[str, Any] = field(hash=False, default_factory=dict)
+    limits: dict[str, Any] = field(hash=False, default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -116,14 +158,7 @@ def parse_plan(raw: bytes) -> WavePlan:
 
 def parse_data(raw: bytes) -> dict[str, Any]:
     """The tables in the bytes of a file, checked. Raises ``PlanFileRefused`` with every fault."""
-    try:
-        data = tomllib.loads(raw.decode("utf-8"))
-    except UnicodeDecodeError as why:
-        raise PlanFileRefused([f"not UTF-8 text: {why}."]) from None
-    except RecursionError:
-        raise PlanFileRefused(["nested too deeply to be a plan."]) from None
-    except ValueError as why:
-        raise PlanFileRefused([f"not valid TOML: {why}."]) from None
+    data = _parsed(raw)
     if faults := list(in_wave(data)):
         raise PlanFileRefused(faults)
     return data
@@ -153,8 +188,16 @@ def plan_of(data: dict[str, Any]) -> WavePlan:
                 quantisation=row.get("quantisation", ""),
                 sampling=row.get("sampling", {}),
                 conditions=tuple(
-                    ConditionPlan(one["name"], one["system_message"]) for one in row["conditions"]
+                    ConditionPlan(
+                        one["name"],
+                        one["system_message"],
+                        one.get("expected", ""),
+                        one.get("why", ""),
+                    )
+                    for one in row["conditions"]
                 ),
+                stated={key: row[key] for key in IDENTITY_KEYS if key in row},
+                limits=row.get("limits", {}),
             )
             for row in data["subjects"]
         ),
@@ -163,6 +206,41 @@ def plan_of(data: dict[str, Any]) -> WavePlan:
         costs=costs_of(data),
         data=data,
     )
+
+
+@dataclass(frozen=True)
+class SubjectFile:
+    """A subject in a file of its own: its identity, its limits, and what changed, if it succeeds."""
+
+    stated: dict[str, Any] = field(hash=False)
+    limits: dict[str, Any] = field(hash=False)
+    change: str = ""
+
+
+def parse_subject(raw: bytes) -> SubjectFile:
+    """The subject in the bytes of a file. Raises ``PlanFileRefused`` with every fault."""
+    data = _parsed(raw)
+    faults = [*unknown(data, FILE_KEYS, ""), *_in_identity(data, "")]
+    if "change" in data:
+        faults += _text(data, "change", "", most=5000)
+    if faults:
+        raise PlanFileRefused(faults)
+    return SubjectFile(
+        {key: data[key] for key in IDENTITY_KEYS if key in data},
+        data.get("limits", {}),
+        data.get("change", ""),
+    )
+
+
+def _parsed(raw: bytes) -> dict[str, Any]:
+    try:
+        return tomllib.loads(raw.decode("utf-8"))
+    except UnicodeDecodeError as why:
+        raise PlanFileRefused([f"not UTF-8 text: {why}."]) from None
+    except RecursionError:
+        raise PlanFileRefused(["nested too deeply to be a plan."]) from None
+    except ValueError as why:
+        raise PlanFileRefused([f"not valid TOML: {why}."]) from None
 
 
 def on_loopback(base_url: str) -> bool:
@@ -252,15 +330,7 @@ def in_subjects(rows: Any) -> Iterator[str]:
 
 def _in_subject(row: dict[str, Any], where: str) -> Iterator[str]:
     yield from unknown(row, SUBJECT_KEYS, where)
-    yield from _text(row, "developer", where, most=100)
-    yield from _text(row, "family", where, most=100)
-    yield from _text(row, "snapshot", where, most=200)
-    for key in ("digest", "access_tier", "quantisation"):
-        if key in row:
-            yield from _text(row, key, where, most=100, may_be_empty=True)
-    yield from _one_of(row, "provider", where, PROVIDERS)
-    yield from _in_address(row, where)
-    yield from _in_sampling(row.get("sampling", {}), where)
+    yield from _in_identity(row, where)
     conditions = _tables(row.get("conditions"))
     if not conditions:
         yield (
@@ -270,10 +340,73 @@ def _in_subject(row: dict[str, Any], where: str) -> Iterator[str]:
         return
     for number, condition in enumerate(conditions, start=1):
         yield from _in_condition(condition, f"{where}conditions {number}: ")
+    if conditions and all("expected" in condition for condition in conditions):
+        yield f"{where}conditions: each has a direction expected; one must stand without, to move from."
     names = Counter(str(condition.get("name")) for condition in conditions)
     for name, times in names.items():
         if times > 1:
             yield f"{where}conditions: {name!r} stands {times} times; each needs a name of its own."
+
+
+def _in_identity(row: dict[str, Any], where: str) -> Iterator[str]:
+    for key, most in (("developer", 100), ("family", 100), ("snapshot", 200)):
+        yield from _text(row, key, where, most=most)
+    for key in ("digest", "access_tier", "region", "quantisation"):
+        if key in row:
+            yield from _text(row, key, where, most=100, may_be_empty=True)
+    yield from _one_of(row, "provider", where, PROVIDERS)
+    for key, known in (
+        ("runtime", RUNTIMES),
+        ("product_surface", SURFACES),
+        ("system_prompt_status", SYSTEM_PROMPTS),
+        ("moderation_layer", MODERATION),
+    ):
+        if key in row:
+            yield from _one_of(row, key, where, known)
+    if "runtime" in row and (row.get("provider") != "openai" or not row.get("base_url")):
+        yield f"{where}runtime: only a subject of the provider openai with a base_url has one."
+    for key in ("aliases", "tools"):
+        names = row.get(key, [])
+        texts = isinstance(names, list) and all(isinstance(one, str) and one for one in names)
+        if not texts or any(len(one) > 200 or NOT_TEXT.search(one) for one in names):
+            yield f"{where}{key}: {names!r} is not a list of texts of at most 200 characters."
+    if "first_seen_date" in row:
+        yield from _in_day(row["first_seen_date"], f"{where}first_seen_date")
+    yield from _in_address(row, where)
+    yield from _in_sampling(row.get("sampling", {}), where)
+    if row.get("provider") == "anthropic" and not _has_most_tokens(row):
+        yield f"{where}sampling: max_tokens: missing; the provider anthropic must be told it."
+    if "evidence" in row:
+        yield from (f"{where}{fault}" for fault in evidence_faults(row["evidence"]))
+    yield from _in_limits(row.get("limits", {}), where)
+
+
+def _has_most_tokens(row: dict[str, Any]) -> bool:
+    sampling = row.get("sampling")
+    return isinstance(sampling, dict) and "max_tokens" in sampling
+
+
+def _in_day(value: Any, where: str) -> Iterator[str]:
+    try:
+        date.fromisoformat(value)
+    except (TypeError, ValueError):
+        yield f'{where}: {value!r} is not a day; write it in quotes, as "2026-11-30".'
+
+
+def _in_limits(limits: Any, where: str) -> Iterator[str]:
+    where = f"{where}limits: "
+    if not isinstance(limits, dict):
+        yield f"{where}{limits!r} is not a table."
+        return
+    yield from unknown(limits, LIMIT_KEYS, where)
+    yield from _whole(limits, "in_flight", where, 1, 1000)
+    for key in ("requests_a_minute", "tokens_a_minute"):
+        yield from _whole(limits, key, where, 1, MOST_A_MINUTE)
+    for key in ("attempt_seconds", "idle_seconds"):
+        value = limits.get(key, 1)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not 0 < value <= LONGEST_ATTEMPT:
+            yield f"{where}{key}: {value!r} is not a number above 0 and up to {LONGEST_ATTEMPT:,}."
 
 
 def _in_condition(row: dict[str, Any], where: str) -> Iterator[str]:
@@ -282,6 +415,11 @@ def _in_condition(row: dict[str, Any], where: str) -> Iterator[str]:
     if isinstance(name := row.get("name"), str) and name and not SLUG.fullmatch(name):
         yield f"{where}name: {name!r} may have letters, digits, - and _ only."
     yield from _text(row, "system_message", where, most=LARGEST_FILE, may_be_empty=True)
+    if "expected" in row:
+        yield from _one_of(row, "expected", where, DIRECTIONS)
+        yield from _text(row, "why", where, most=LARGEST_FILE)
+    elif "why" in row:
+        yield f"{where}why: only a condition with a direction expected says why; add expected."
 
 
 def _in_address(row: dict[str, Any], where: str) -> Iterator[str]:
@@ -291,8 +429,8 @@ def _in_address(row: dict[str, Any], where: str) -> Iterator[str]:
     if not isinstance(address, str) or len(address) > 300:
         yield f"{where}base_url: {address!r} is not an address of at most 300 characters."
         return
-    if row.get("provider") != "openai":
-        yield f"{where}base_url: only the provider openai has one; leave it out."
+    if row.get("provider") not in ("openai", "anthropic"):
+        yield f"{where}base_url: only openai and anthropic have one; leave it out."
     try:
         parts = urlsplit(address)
         known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -317,7 +455,7 @@ def _in_sampling(sampling: Any, where: str) -> Iterator[str]:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not 0 <= value <= most:
             yield f"{where}{key}: {value!r} is not a number from 0 to {most}."
-    for key in ("max_tokens", "max_completion_tokens"):
+    for key in ("max_tokens", "max_completion_tokens", "context_limit"):
         yield from _whole(sampling, key, where, 1, MOST_TOKENS)
 
 

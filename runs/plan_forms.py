@@ -21,7 +21,7 @@ from runs.declared import (
     possible_comparisons,
 )
 from runs.models import Bank, Provider, Subject, WaveKind
-from runs.plan_file import LARGEST_FILE, SAMPLING_KEYS, in_basics, in_subjects, runs_in
+from runs.plan_file import DIRECTIONS, LARGEST_FILE, SAMPLING_KEYS, in_basics, in_subjects, runs_in
 
 MOST_SUBJECTS = 40
 MOST_CONDITIONS = 40
@@ -189,6 +189,13 @@ class ConditionForm(forms.Form):
         help_text="May be empty: then none is sent.",
     )
     of = forms.ChoiceField(label="For", required=False)
+    expected = forms.ChoiceField(
+        label="Levels should be",
+        required=False,
+        choices=[("", "Nothing is expected"), *((one, one) for one in DIRECTIONS)],
+        help_text="For a system message that alters the subject on purpose.",
+    )
+    why = forms.CharField(label="Why so", max_length=LARGEST_FILE, required=False)
 
     def __init__(self, *args: Any, subjects: int = 1, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -205,7 +212,8 @@ class ConditionForm(forms.Form):
     def table(self) -> dict[str, str]:
         said = self.cleaned_data
         message = as_written(said.get("system_message", ""))
-        return {"name": said.get("name", ""), "system_message": message}
+        altered = {key: said[key] for key in ("expected", "why") if said.get(key)}
+        return {"name": said.get("name", ""), "system_message": message, **altered}
 
 
 SubjectFormSet = forms.formset_factory(

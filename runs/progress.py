@@ -29,6 +29,18 @@ class RunProgress:
     pk: int = 0
     per_second: float = 0.0
     cost: float | None = None
+    fingerprints: tuple[dict[str, str], ...] = ()
+
+    @property
+    def changed(self) -> str:
+        """What to say where the service's fingerprint has changed within the run; else nothing."""
+        if len(self.fingerprints) < 2:
+            return ""
+        last = self.fingerprints[-1]
+        return (
+            f"its service changed while it was asked: {len(self.fingerprints)} fingerprints, "
+            f"{last['fingerprint']} since {last['at'][:16].replace('T', ' ')} UTC"
+        )
 
     @property
     def total(self) -> int:
@@ -91,6 +103,8 @@ class Progress:
     per_second: float
     seconds_left: int | None
     faults: tuple[Fault, ...]
+    named: int = 0
+    undecided: int = 0
     cost: float | None = None
     ceiling: float | None = None
     currency: str = ""
@@ -173,6 +187,7 @@ def progress_of(wave: Wave) -> Progress:
             state=run.state,
             stop_reason=run.stop_reason,
             counts={status.value: getattr(run, f"n_{status.value}") for status in Status},
+            fingerprints=tuple(run.fingerprints),
             pk=run.pk,
             per_second=rates.get(run.pk, 0.0),
             cost=(
@@ -191,6 +206,8 @@ def progress_of(wave: Wave) -> Progress:
         )
         .order_by("subject__code", "condition")
     )
+    naming = Response.objects.of_wave(wave).exclude(self_naming=[])
+    named = naming.aggregate(all=Count("pk"), open=Count("pk", filter=Q(mask_decided_at=None)))
     per_second = sum(run.per_second for run in runs)
     left = sum(run.counts[Status.PENDING] for run in runs if run.state == RunState.ASKING)
     return Progress(
@@ -200,6 +217,8 @@ def progress_of(wave: Wave) -> Progress:
         per_second=per_second,
         seconds_left=round(left / per_second) if left and per_second else None,
         faults=faults_of(wave),
+        named=named["all"],
+        undecided=named["open"],
         cost=fsum(paid) if (paid := [run.cost for run in runs if run.cost is not None]) else None,
         ceiling=None if wave.cost_ceiling is None else float(wave.cost_ceiling),
         currency=costs.currency,

@@ -4,8 +4,9 @@ import asyncio
 import json
 import logging
 import os
+import re
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,18 +16,29 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from time import monotonic
 from typing import Any, Protocol, TypeVar, cast
+from urllib.parse import urlsplit
 
 import httpx2
 import openai
 from django.conf import settings
 
+from runs.anthropic_api import AnthropicProvider
 from runs.canonical import draw
 from runs.models import Provider as ProviderName
-from runs.models import Subject
+from runs.models import Subject, SubjectLimit
 from runs.plan import retry_seed
 from runs.plan_file import on_loopback
 from runs.prompts import Message, without_sent
-from runs.replies import LARGEST_REPLY, Reply, read_reply, short
+from runs.replies import Reply, read_reply
+from runs.runtimes import Verified
+from runs.wire import (
+    RunStopped,
+    Trouble,
+    client_arguments,
+    limits_of_time,
+    retry_after,
+    without_key,
+)
 
 log = logging.getLogger(__name__)
 logging.getLogger("httpx2").setLevel(logging.WARNING)  # else a line for every call
@@ -37,26 +49,9 @@ ATTEMPTS = {"rate_limit": 4, "timeout": 3, "server": 3, "network": 3, "empty": 3
 FIRST_WAIT = 1.0
 LONGEST_WAIT = 30.0
 LONGEST_RETRY_AFTER = 120.0
+SENT = ("temperature", "top_p", "max_tokens", "max_completion_tokens")
+QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
 FILTER_CODES = {"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"}
-
-
-class Trouble(Exception):
-    """An attempt that brought no reply: what kind of trouble, and the provider's own words."""
-
-    def __init__(self, kind: str, detail: str, retry_after: float | None = None) -> None:
-        super().__init__(f"{kind}: {detail}")
-        self.kind = kind
-        self.detail = detail
-        self.retry_after = retry_after
-
-
-class RunStopped(Exception):
-    """Trouble that no other trial of the run would escape: a key, a quota, a wrong request."""
-
-    def __init__(self, reason: str, attempts: tuple[dict[str, Any], ...] = ()) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.attempts = attempts
 
 
 class Provider(Protocol):
@@ -69,10 +64,11 @@ class Provider(Protocol):
 
 @dataclass(frozen=True)
 class Question:
-    """One trial: all that is sent, and the seed of its first attempt."""
+    """One trial: all that is sent, the seed of its first attempt, and when it may begin."""
 
     messages: tuple[Message, ...]
     seed: int
+    begins_at: datetime | None = None
 
 
 async def ask(
@@ -91,6 +87,8 @@ async def ask(
     """
     attempts: list[dict[str, Any]] = []
     met: Counter[str] = Counter()
+    if question.begins_at and (early := (question.begins_at - now()).total_seconds()) > 0:
+        await sleep(early)
     while True:
         seed = retry_seed(question.seed, len(attempts))
         at = now().isoformat()
@@ -102,6 +100,8 @@ async def ask(
         except Trouble as why:
             reply = Reply("filtered" if why.kind == "filtered" else "failed", detail=why.detail)
             kind, detail, retry_after = why.kind, why.detail, why.retry_after
+        except RunStopped as why:
+            raise RunStopped(why.reason, tuple(attempts)) from None
         detail = without_sent(detail, question.messages)
         attempts.append({"outcome": kind, "detail": detail, "at": at, "seed": seed})
         if kind == "stop":
@@ -124,46 +124,95 @@ def provider_for(subject: Subject) -> Provider:
     """Who answers for a subject. Raises ``RunStopped`` where it cannot be asked."""
     if subject.provider == ProviderName.DEMO:
         return DemoProvider()
-    if subject.provider == ProviderName.OPENAI:
-        return OpenAIProvider(subject.snapshot, subject.base_url, subject.sampling)
-    raise RunStopped(f"{subject} is not asked: its responses are imported.")
+    if subject.provider == ProviderName.IMPORT:
+        raise RunStopped(f"{subject} is not asked: its responses are imported.")
+    if missing := missing_key(subject):
+        raise RunStopped(f"{missing} Then start the wave again.")
+    attempt, idle = times_of(subject)
+    asks = AnthropicProvider if subject.provider == ProviderName.ANTHROPIC else OpenAIProvider
+    provider = asks(
+        subject.snapshot,
+        subject.base_url,
+        subject.sampling,
+        key=_key_of(subject),
+        attempt=attempt,
+        idle=idle,
+    )
+    if not subject.runtime:
+        return provider
+    return Verified(
+        provider,
+        runtime=subject.runtime,
+        base_url=subject.base_url,
+        snapshot=subject.snapshot,
+        registered=subject.digest,
+    )
+
+
+def times_of(subject: Subject) -> tuple[float, float]:
+    """The seconds that an attempt may take, and may pass without a byte."""
+    limit = SubjectLimit.objects.filter(subject=subject).first()
+    attempt = (limit and limit.attempt_seconds) or float(settings.ASK_TIMEOUT_SECONDS)
+    idle = (limit and limit.idle_seconds) or float(settings.ASK_IDLE_SECONDS)
+    return attempt, idle
 
 
 def missing_key(subject: Subject) -> str:
     """Why a subject cannot be asked from here for want of a key; empty if it can."""
-    name = settings.OPENAI_API_KEY_ENV
-    needs_key = subject.provider == ProviderName.OPENAI and not on_loopback(subject.base_url)
-    if needs_key and not os.environ.get(name, "").strip():
-        return f"There is no key for {subject}: set {name} in the environment of the worker."
+    names = key_names(subject)
+    if names and not _key_of(subject):
+        either = " or ".join(names)
+        return f"There is no key for {subject}: set {either} in the environment of the worker."
     return ""
+
+
+def key_names(subject: Subject) -> list[str]:
+    """The variables that may hold a subject's key, the first that is set being the key.
+
+    One names the host, so that a service is not sent the key of another. A server on this machine
+    needs none.
+    """
+    names = {
+        ProviderName.OPENAI.value: settings.OPENAI_API_KEY_ENV,
+        ProviderName.ANTHROPIC.value: settings.ANTHROPIC_API_KEY_ENV,
+    }
+    name = names.get(subject.provider)
+    if name is None or on_loopback(subject.base_url):
+        return []
+    host = urlsplit(subject.base_url).hostname or ""
+    return [f"{name}_{re.sub('[^A-Z0-9]', '_', host.upper())}", name] if host else [name]
+
+
+def _key_of(subject: Subject) -> str:
+    found = (os.environ.get(name, "").strip() for name in key_names(subject))
+    return next(filter(None, found), "")
 
 
 class OpenAIProvider:
     """A service that speaks the chat completions protocol."""
 
-    def __init__(self, snapshot: str, base_url: str, sampling: dict[str, Any]) -> None:
-        local = on_loopback(base_url)
-        self._key = "" if local else os.environ.get(settings.OPENAI_API_KEY_ENV, "").strip()
-        if not self._key and not local:
-            raise RunStopped(
-                f"There is no key for {snapshot}: set {settings.OPENAI_API_KEY_ENV} in the "
-                "environment of the worker, then start the wave again."
-            )
+    def __init__(
+        self,
+        snapshot: str,
+        base_url: str,
+        sampling: Mapping[str, Any],
+        *,
+        key: str = "",
+        attempt: float | None = None,
+        idle: float | None = None,
+    ) -> None:
+        self._key = key
         self._snapshot = snapshot
-        self._sampling = sampling
-        self._timeout = float(settings.ASK_TIMEOUT_SECONDS)
+        self._sampling = {name: sampling[name] for name in SENT if name in sampling}
+        self._timeout = attempt or float(settings.ASK_TIMEOUT_SECONDS)
+        self._idle = idle or float(settings.ASK_IDLE_SECONDS)
+        times = limits_of_time(self._timeout, self._idle)
         self._client = openai.AsyncOpenAI(
-            api_key=self._key or "none needed",
+            api_key=key or "none needed",
             base_url=base_url or "https://api.openai.com/v1",
             max_retries=0,
-            timeout=self._timeout,
-            # Whoever is asked answers itself, in as many bytes as we will read.
-            http_client=openai.DefaultAsyncHttpxClient(
-                follow_redirects=False,
-                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=256),
-                headers={"Accept-Encoding": "identity"},
-                event_hooks={"response": [_read_no_more_than_a_reply]},
-            ),
+            timeout=cast(Any, times),
+            http_client=openai.DefaultAsyncHttpxClient(timeout=times, **client_arguments()),
         )
 
     async def ask_once(self, messages: Sequence[Message], seed: int) -> Reply:
@@ -173,8 +222,12 @@ class OpenAIProvider:
                     model=self._snapshot, messages=cast(Any, messages), seed=seed, **self._sampling
                 )
                 return read_reply(answer.http_response.content)
-        except (TimeoutError, openai.APITimeoutError):
+        except TimeoutError:
             raise Trouble("timeout", f"no reply within {self._timeout:g} s") from None
+        except openai.APITimeoutError as why:
+            if isinstance(why.__cause__, httpx2.ConnectTimeout):
+                raise Trouble("network", "no connection in time") from None
+            raise Trouble("timeout", f"nothing came for {self._idle:g} s") from None
         except openai.APIConnectionError as why:
             raise Trouble("network", self._words(why.__cause__ or why)) from None
         except openai.APIStatusError as why:
@@ -189,56 +242,27 @@ class OpenAIProvider:
         code, status = str(why.code or ""), why.status_code
         detail = f"{status}: {self._words(why)}"
         inner = why.body.get("innererror") if isinstance(why.body, dict) else None
-        codes = {code, str(inner.get("code")) if isinstance(inner, dict) else ""}
+        codes = {
+            code,
+            str(why.type or ""),
+            str(inner.get("code")) if isinstance(inner, dict) else "",
+        }
+        wait = retry_after(why.response.headers)
         if 400 <= status < 500 and codes & FILTER_CODES:
             return Trouble("filtered", detail)
-        if status == 429 and code != "insufficient_quota":
-            return Trouble("rate_limit", detail, _retry_after(why.response.headers))
+        if status == 429 and not codes & QUOTA_CODES:
+            return Trouble("rate_limit", detail, wait)
         if status == 408:
-            return Trouble("timeout", detail)
+            return Trouble("timeout", detail, wait)
         if status >= 500 or status == 409:
-            return Trouble("server", detail, _retry_after(why.response.headers))
+            return Trouble("server", detail, wait)
         return Trouble("stop", detail)
 
     def _words(self, why: BaseException) -> str:
         """The provider's own words, without the key that some repeat."""
         body = getattr(why, "body", None)
         said = body.get("message") if isinstance(body, dict) else None
-        words = str(said or why or type(why).__name__)
-        return short(words.replace(self._key, "…") if self._key else words, 300)
-
-
-async def _read_no_more_than_a_reply(response: httpx2.Response) -> None:
-    # Unasked-for compression is not undone: a small body could unfold to any size.
-    response.headers.pop("content-encoding", None)
-    response.stream = _Bounded(response.stream)
-
-
-class _Bounded(httpx2.AsyncByteStream):
-    """A stream that ends once it has given more than a reply may hold."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        async for part in self._stream:
-            size += len(part)
-            yield part
-            if size > LARGEST_REPLY:
-                return
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
-def _retry_after(headers: httpx2.Headers) -> float | None:
-    """The seconds a provider asks to wait, if it says so in seconds."""
-    try:
-        seconds = float(headers.get("retry-after", ""))
-    except ValueError:
-        return None
-    return seconds if seconds >= 0 else None
+        return without_key(str(said or why or type(why).__name__), self._key)
 
 
 class DemoProvider:

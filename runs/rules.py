@@ -7,6 +7,7 @@ from runs.models import (
     Deviation,
     Item,
     Pair,
+    Probe,
     Response,
     Run,
     RunState,
@@ -56,9 +57,12 @@ RUN_WORK = (
     "tokens_in",
     "tokens_out",
     "failures_in_a_row",
+    "fingerprints",
 )
 DEVIATION = "A deviation is never changed or taken away: append another."
 WORK_FIELDS = ("held_by", "held_until")
+# Decided after the reply has come, and frozen by ``rating`` once somebody reads it.
+MASK_FIELDS = ("mask", "mask_decided_at")
 REPLY_FIELDS = (
     "status",
     "text",
@@ -70,7 +74,11 @@ REPLY_FIELDS = (
     "attempts",
     "message_hash",
     "completed_at",
+    "leak_hits",
+    "self_naming",
 )
+PROBED = "This answer to a probe is stored: what a subject said is never changed."
+PUT = "This question of a probe is put: it never changes."
 SETTLED = f"OLD.status <> '{Status.PENDING.value}'"
 
 GUARDS = [
@@ -82,7 +90,10 @@ GUARDS = [
     no_change(Subject, "A subject's identity never changes: register a new subject."),
     no_delete(Subject, "A subject is never deleted."),
     no_change(
-        Wave, PLAN_LOCKED, but=("ratings_frozen_at", "unblinded_at", "cost_ceiling"), when=LOCKED
+        Wave,
+        PLAN_LOCKED,
+        but=("ratings_frozen_at", "unblinded_at", "cost_ceiling", "leak_check"),
+        when=LOCKED,
     ),
     Guard(
         "runs_wave_frozen_once",
@@ -141,8 +152,14 @@ GUARDS = [
         "Nothing can deviate from a plan that is not locked: change the draft.",
     ),
     no_change(
-        Response, PLAN_LOCKED, but=(*REPLY_FIELDS, *WORK_FIELDS), when=RUN_LOCKED.format(row="OLD")
+        Response,
+        PLAN_LOCKED,
+        but=(*REPLY_FIELDS, *WORK_FIELDS, *MASK_FIELDS),
+        when=RUN_LOCKED.format(row="OLD"),
     ),
-    no_change(Response, STORED, but=WORK_FIELDS, when=SETTLED, name="stored"),
+    no_change(Response, STORED, but=(*WORK_FIELDS, *MASK_FIELDS), when=SETTLED, name="stored"),
     no_delete(Response, "A response is never deleted.", when=RUN_LOCKED.format(row="OLD")),
+    no_change(Probe, PUT, but=(*REPLY_FIELDS, "score", *WORK_FIELDS)),
+    no_change(Probe, PROBED, but=WORK_FIELDS, when=SETTLED, name="stored"),
+    no_delete(Probe, "A probe is never deleted."),
 ]

@@ -22,14 +22,18 @@ from django.db import connection, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
+from runs import pacing
 from runs.control import MOST_FAILURES, heed
-from runs.models import Response, Run, RunState, Status
+from runs.models import Response, ResponseQuerySet, Run, RunState, Status
 from runs.periodic import BesideWorkers, Periodic
+from runs.preflight import leaks_at_call
 from runs.prompts import message_hash, messages_for
-from runs.providers import Calls, Outcome, Question, RunStopped, provider_for
+from runs.providers import Calls, Outcome, Question, provider_for
 from runs.replies import Reply
 from runs.signals import responses_completed
 from runs.tokens import count_tokens, tokens_sent
+from runs.traces import traces_of
+from runs.wire import RunStopped
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +63,8 @@ def fetch_chunk(*, run_id: int) -> None:
 
     Safe to run twice, and at the same time: a row is stored by the task that holds it.
     """
-    run = Run.objects.select_related("subject", "wave").filter(pk=run_id).first()
+    related = ("subject", "wave__bank")
+    run = Run.objects.select_related(*related).filter(pk=run_id).first()
     if run is None or run.state != RunState.ASKING:
         return
     try:
@@ -72,6 +77,8 @@ def fetch_chunk(*, run_id: int) -> None:
     with Calls(provider) as calls:
         try:
             _fetch(run, holder, calls)
+        except RunStopped as why:
+            stop(run, why.reason)
         finally:
             let_go(run, holder)
     if is_left(run, timezone.now()):
@@ -97,10 +104,11 @@ def _fetch(run: Run, holder: str, calls: Calls) -> None:
             return
         if taking and len(held) <= room + room // 4:
             rows, room = claim(run, holder, len(held))
-            taking = bool(rows)
+            # Where a limit holds it back, this task waits; it does not leave that to a next.
+            taking = bool(rows) or is_held_back(run)
             held |= {row.pk: row for row in rows}
             calls.ask([(row.pk, question_of(run, row)) for row in rows], room=room)
-        if not held:
+        if not held and not taking:
             return
         ended = calls.finished(
             within=0.25, linger=LINGER_SECONDS, most=settings.ASK_IN_FLIGHT // 4 + 1
@@ -120,24 +128,33 @@ def _fetch(run: Run, holder: str, calls: Calls) -> None:
 
 
 def question_of(run: Run, row: Response) -> Question:
-    """What is sent for one row, whose hash the row keeps."""
+    """What is sent for one row, whose hash the row keeps.
+
+    Raises
+    ------
+    RunStopped
+        If it holds what nobody who is asked may see.
+    """
     messages = messages_for(run.system_message, row.item.turns, row.item.prompt)
+    if leaks := leaks_at_call(run, row.item, messages):
+        raise RunStopped(" ".join(leaks))
     row.message_hash = message_hash(messages)
-    return Question(tuple(messages), row.seed)
+    return Question(tuple(messages), row.seed, getattr(row, "begins_at", None))
 
 
 def claim(run: Run, holder: str, held: int) -> tuple[list[Response], int]:
     """Rows that are this task's for a while, and how many it may have in flight.
 
-    The calls in flight are shared by all tasks of a run: what others hold counts. As many again
-    are claimed ahead, so that a place that becomes free is filled without a trip to the database.
+    The calls in flight are shared by all that ask the run's subject: what others hold counts. As
+    many again are claimed ahead, so that a place that becomes free is filled without a trip to the
+    database. Each row says when its call may begin.
     """
     now = timezone.now()
     with transaction.atomic():
         (state,) = Run.objects.select_for_update(no_key=True).values_list("state").get(pk=run.pk)
-        pending = Response.objects.filter(run=run).pending()
-        others = pending.filter(held_until__gte=now).exclude(held_by=holder).count()
-        room = max(settings.ASK_IN_FLIGHT - others, 0)
+        limit = pacing.locked_limit(run)
+        others = held_of_subject(run, now).exclude(held_by=holder).count()
+        room = max(pacing.in_flight_of(limit) - others, 0)
         wanted = 2 * room - held
         if state != RunState.ASKING or wanted <= 0:
             return [], room
@@ -148,6 +165,11 @@ def claim(run: Run, holder: str, held: int) -> tuple[list[Response], int]:
             .select_related("item")
             .select_for_update(skip_locked=True, of=("self",))[:wanted]
         )
+        costs = [guessed_tokens(run, row) if limit.tokens_a_minute else 0 for row in rows]
+        begin = pacing.take(limit, costs, now)
+        rows = rows[: len(begin)]
+        for row, at in zip(rows, begin, strict=True):
+            row.begins_at = at  # type: ignore[attr-defined]
         Response.objects.filter(pk__in=[row.pk for row in rows]).update(
             held_by=holder, held_until=now + HOLD
         )
@@ -160,6 +182,11 @@ def store(run: Run, holder: str, ended: Sequence[tuple[Response, Outcome]]) -> i
     Whoever stalled for so long that another took over stores nothing, so nothing is stored twice.
     """
     now = timezone.now()
+    traces = {
+        row.pk: traces_of(run, row.item, outcome.text)
+        for row, outcome in ended
+        if isinstance(outcome, Reply)
+    }
     with transaction.atomic():
         # One after another for each run: else two last batches would each wait for the other's.
         state, failures = (
@@ -187,6 +214,7 @@ def store(run: Run, holder: str, ended: Sequence[tuple[Response, Outcome]]) -> i
                 continue
             columns[row.pk] = {
                 **columns_of(outcome),
+                **traces[row.pk],
                 "attempts": attempts,
                 "message_hash": row.message_hash,
                 "completed_at": now,
@@ -194,6 +222,9 @@ def store(run: Run, holder: str, ended: Sequence[tuple[Response, Outcome]]) -> i
                 "held_until": None,
             }
         _update(columns)
+        replies = [(row, one) for row, one in answered if isinstance(one, Reply)]
+        note_fingerprints(run, [reply.fingerprint for _, reply in replies])
+        _settle_limits(run, replies, now)
         Run.objects.filter(pk=run.pk).update(
             failures_in_a_row=failures,
             tokens_in=F("tokens_in") + paid["in"],
@@ -204,6 +235,39 @@ def store(run: Run, holder: str, ended: Sequence[tuple[Response, Outcome]]) -> i
     if lost:
         log.warning("%s replies of run %s came too late and were dropped", lost, run.pk)
     return lost
+
+
+def note_fingerprints(run: Run, came: Collection[str]) -> None:
+    """Keep each fingerprint with the moment it first came. More than one in a run is a flag."""
+    known = {row["fingerprint"] for row in run.fingerprints}
+    if not {one for one in came if one} - known:
+        return
+    # Another task of the run may have seen it first.
+    (kept,) = Run.objects.values_list("fingerprints", flat=True).filter(pk=run.pk)
+    known = {row["fingerprint"] for row in kept}
+    at = timezone.now().isoformat()
+    new = [one for one in dict.fromkeys(came) if one and one not in known]
+    run.fingerprints = [*kept, *({"fingerprint": one, "at": at} for one in new)]
+    if new:
+        Run.objects.filter(pk=run.pk).update(fingerprints=run.fingerprints)
+        if kept:
+            log.warning("run %s: the fingerprint of its subject has changed", run.pk)
+
+
+def _settle_limits(run: Run, ended: Sequence[tuple[Response, Reply]], now: datetime) -> None:
+    limit = pacing.limit_of(run)
+    if limit is None:
+        return
+    pacing.settle(
+        limit,
+        extra_requests=sum(max(len(reply.attempts) - 1, 0) for _, reply in ended),
+        extra_tokens=sum(
+            reply.usage["total_tokens"] - guessed_tokens(run, row)
+            for row, reply in ended
+            if "total_tokens" in reply.usage
+        ),
+        now=now,
+    )
 
 
 def worth_keeping(
@@ -320,7 +384,25 @@ def is_left(run: Run, now: datetime) -> bool:
     rows = Response.objects.filter(run=run, run__state=RunState.ASKING)
     if not rows.unheld(now).exists():
         return False
-    return rows.pending().filter(held_until__gte=now).count() < settings.ASK_IN_FLIGHT
+    return held_of_subject(run, now).count() < pacing.in_flight_of(pacing.limit_of(run))
+
+
+def held_of_subject(run: Run, now: datetime) -> ResponseQuerySet:
+    """The rows that are held of a run's subject: whoever asks it shares its limits."""
+    rows = Response.objects.filter(run__subject=run.subject_id, run__state=RunState.ASKING)
+    return rows.pending().filter(held_until__gte=now)
+
+
+def is_held_back(run: Run) -> bool:
+    """Whether a run has rows left and waits for a limit of its subject alone."""
+    now = timezone.now()
+    return pacing.holds_back(run, now) and is_left(run, now)
+
+
+def guessed_tokens(run: Run, row: Response) -> int:
+    """How many tokens the call of a row may take, as its subject's limit counts them."""
+    messages = messages_for(run.system_message, row.item.turns, row.item.prompt)
+    return pacing.tokens_of(messages, run.subject.sampling)
 
 
 def wake_what_is_left() -> list[int]:
@@ -357,3 +439,8 @@ reapers = BesideWorkers(reaper)
 def begin_no_more(**_: Any) -> None:
     """What is in flight may still end; what has not begun is left to the next worker."""
     _shutting_down.set()
+
+
+def is_ending() -> bool:
+    """Whether this worker was told to end: whoever asks begins nothing more."""
+    return _shutting_down.is_set()

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from runs import plan_views, views
+from runs import plan_views, probe_views, views
 
 app_name = "runs"
 urlpatterns = [
@@ -17,4 +17,5 @@ urlpatterns = [
     path("<slug:wave>/act/", views.act, name="act"),
     path("<slug:wave>/deviate/", views.deviation, name="deviate"),
     path("<slug:wave>/ceiling/", views.ceiling, name="ceiling"),
+    path("<slug:code>/probe/", probe_views.probe, name="probe"),
 ]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Count, Q
+from django.db.models import Count, Exists, OuterRef, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
@@ -11,8 +11,10 @@ from django.views.decorators.http import require_POST, require_safe
 from runs import plan_views
 from runs.access import maintainer_required
 from runs.control import UNENDED, cancel, move_ceiling, pause
-from runs.models import Run, Status, Wave
+from runs.described import described
+from runs.models import Run, RunState, Status, Wave
 from runs.plan_forms import ActForm, CeilingForm, DeviationForm
+from runs.probe_views import probes_context
 from runs.progress import progress_of
 from runs.refusals import WaveRefused
 from runs.stages import stages_of
@@ -28,10 +30,19 @@ def waves(request: HttpRequest) -> HttpResponse:
         .annotate(
             total=Count("runs__responses"),
             ended=Count("runs__responses", filter=~Q(runs__responses__status=Status.PENDING)),
+            # What most needs a look comes first.
+            halted=_has(RunState.STOPPED, RunState.PAUSED),
+            asked=_has(RunState.ASKING),
+            planned=_has(RunState.PLANNED),
         )
         .order_by("code")
     )
     return render(request, "runs/waves.html", {"waves": rows})
+
+
+def _has(*states: RunState) -> Exists:
+    """Whether a wave has a run in one of these states."""
+    return Exists(Run.objects.filter(wave=OuterRef("pk"), state__in=states))
 
 
 @require_safe
@@ -152,9 +163,13 @@ def _context(request: HttpRequest, wave: Wave) -> dict[str, Any]:
 
 def _show(request: HttpRequest, wave: Wave, **wrong: Any) -> HttpResponse:
     """The page of a wave, with the form that was sent where something is wrong with it."""
+    progress = _context(request, wave)
     context = {
-        **_context(request, wave),
+        **progress,
+        **probes_context(wave),
         "stages": stages_of(wave),
+        # While replies come in, each look at the page would read them all again.
+        "described": None if progress["progress"].asking else described(wave),
         "declared": wave.declared,
         "deviations": wave.deviations.all(),
         "act_form": ActForm(runs=_runs(wave)),

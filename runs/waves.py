@@ -31,12 +31,16 @@ from runs.models import (
 )
 from runs.plan import PlanRefused, Slot, plan_order, reply_seed
 from runs.plan_file import PlanFileRefused, SubjectPlan, WavePlan, in_basics, plan_of
+from runs.preflight import check_wave, preflight
+from runs.probes import ProbesRefused, begin_probes
 from runs.prompts import message_hash, messages_for
 from runs.providers import missing_key
 from runs.refusals import WaveRefused
 from runs.replies import LARGEST_REPLY, Reply, short
 from runs.signals import acted
+from runs.subjects import SubjectRefused, found_or_new, set_limits
 from runs.tasks import columns_of, tell, wake
+from runs.traces import traces_of
 
 CENT = Decimal("0.01")
 MOST_FAULTS = 100
@@ -87,7 +91,11 @@ def kept_from_locking(wave: Wave) -> tuple[str, ...]:
     except PlanFileRefused as why:
         return why.faults
     faults = list(lacking(plan.kind, plan.preregistration, plan.declared, plan.runs))
-    for check in (lambda: _subjects(plan), lambda: _orders(plan, wave.bank, first=True)):
+    for check in (
+        lambda: _subjects(plan),
+        lambda: _orders(plan, wave.bank, first=True),
+        lambda: _leaks(plan, wave.bank),
+    ):
         try:
             check()
         except WaveRefused as why:
@@ -114,19 +122,24 @@ def lock_wave(wave: Wave, *, by: int | None = None) -> Wave:
         for subject in subjects:
             if subject.pk is None:
                 subject.save()
+        for subject, wanted in zip(subjects, plan.subjects, strict=True):
+            set_limits(subject, wanted.limits)
         by_snapshot = {subject.snapshot: subject for subject in subjects}
-        systems = {
-            (one.snapshot, condition.name): condition.system_message
+        conditions = {
+            (one.snapshot, condition.name): condition
             for one in plan.subjects
             for condition in one.conditions
         }
         items = {item.code: item for item in Item.objects.served().filter(bank=wave.bank)}
-        for (snapshot, condition), order in _orders(plan, wave.bank).items():
+        for (snapshot, name), order in _orders(plan, wave.bank).items():
+            condition = conditions[snapshot, name]
             run = Run.objects.create(
                 wave=wave,
                 subject=by_snapshot[snapshot],
-                condition=condition,
-                system_message=systems[snapshot, condition],
+                condition=name,
+                system_message=condition.system_message,
+                expected=condition.expected,
+                expected_why=condition.why,
             )
             Response.objects.bulk_create(_rows(run, order, items), batch_size=500)
         wave.locked_at = timezone.now()
@@ -225,6 +238,10 @@ def begin(wave: Wave, runs: QuerySet[Run]) -> list[Run]:
         )
         if faults := sorted({why for run in startable if (why := missing_key(run.subject))}):
             raise WaveRefused(*faults)
+        if startable and (faults := check_wave(wave, startable)):
+            raise WaveRefused(*faults)
+        if startable and (faults := check_wave(wave, startable)):
+            raise WaveRefused(*faults)
         for run in startable:
             run.state = RunState.ASKING
             run.stop_reason = ""
@@ -242,7 +259,23 @@ def begin(wave: Wave, runs: QuerySet[Run]) -> list[Run]:
             )
             tell(run, [])
             wake(run)
+        if startable:
+            start_probes(wave)
     return startable
+
+
+def start_probes(wave: Wave) -> list[Run]:
+    """Put the probes to each subject of a wave that has not had them; return what is asked.
+
+    Raises
+    ------
+    WaveRefused
+        If a subject could not be asked. Then none is.
+    """
+    try:
+        return begin_probes(wave)
+    except ProbesRefused as why:
+        raise WaveRefused(*str(why).splitlines()) from None
 
 
 def import_responses(run: Run, path: Path) -> int:
@@ -292,6 +325,7 @@ def import_responses(run: Run, path: Path) -> int:
                 messages = messages_for(run.system_message, row.item.turns, row.item.prompt)
                 Response.objects.filter(pk=row.pk).update(
                     **columns_of(found),
+                    **traces_of(run, row.item, found.text),
                     attempts=[{"outcome": "imported", "detail": "", "at": now.isoformat()}],
                     message_hash=message_hash(messages),
                     completed_at=now,
@@ -303,7 +337,8 @@ def import_responses(run: Run, path: Path) -> int:
 
 def _subjects(plan: WavePlan) -> list[Subject]:
     """The subjects of a plan: those that are registered, and new ones, not yet stored."""
-    subjects, faults = [], []
+    subjects: list[Subject] = []
+    faults: list[str] = []
     for wanted in plan.subjects:
         try:
             subjects.append(_subject(wanted))
@@ -312,6 +347,18 @@ def _subjects(plan: WavePlan) -> list[Subject]:
     if faults:
         raise WaveRefused(*faults)
     return subjects
+
+
+def _leaks(plan: WavePlan, bank: Bank) -> None:
+    """Hold all that a plan would send against its bank. Raises ``WaveRefused``."""
+    systems = {
+        condition.system_message: condition.name
+        for subject in plan.subjects
+        for condition in subject.conditions
+    }
+    faults, _ = preflight(bank, systems)
+    if faults:
+        raise WaveRefused(*faults)
 
 
 def _orders(
@@ -345,34 +392,13 @@ def bank_named(name: str) -> Bank:
 
 def _subject(wanted: SubjectPlan) -> Subject:
     """The subject of this very identity: the one that is registered, or else a new one, unsaved."""
-    identity: dict[str, Any] = {
-        "developer": wanted.developer,
-        "family": wanted.family,
-        "snapshot": wanted.snapshot,
-        "digest": wanted.digest,
-        "provider": wanted.provider,
-        "base_url": wanted.base_url,
-        "sampling": wanted.sampling,
-        "access_tier": wanted.access_tier,
-        "quantisation": wanted.quantisation,
-    }
-    subject = Subject(**identity)
-    subject.code = subject.own_code()
-    if known := Subject.objects.filter(code=subject.code).first():
-        if other := [key for key, value in identity.items() if getattr(known, key) != value]:
-            differs = ", ".join(
-                f"{key} {getattr(known, key)!r} and not {identity[key]!r}" for key in other
-            )
-            raise WaveRefused(
-                f"{known} is registered with {differs}. A subject never changes: "
-                "write what is registered, or name a snapshot of its own."
-            )
-        return known
-    _check(subject, exclude=["sampling"])
-    return subject
+    try:
+        return found_or_new(wanted.stated)
+    except SubjectRefused as why:
+        raise WaveRefused(*why.faults) from None
 
 
-def _check(row: Subject | Wave, *, exclude: list[str]) -> None:
+def _check(row: Wave, *, exclude: list[str]) -> None:
     try:
         row.full_clean(exclude=exclude)
     except ValidationError as why:

@@ -106,8 +106,9 @@ def make_wave(
     text: str = REPLY,
     subjects: Sequence[str] = ("kind-1-2026-01-01",),
     locked: bool = True,
+    naming: Sequence[Sequence[int | str]] = (),
 ) -> Wave:
-    """A wave whose every reply has come, ready to be rated."""
+    """A wave whose every reply has come, ready to be rated; unless ``naming`` says who made it."""
     bank = bank or make_bank()
     number = next(_numbers)
     wave = Wave.objects.create(
@@ -133,6 +134,7 @@ def make_wave(
                 status=Status.COMPLETED,
                 text=text,
                 text_hash=hashlib.sha256(text.encode()).hexdigest(),
+                self_naming=[list(one) for one in naming],
                 completed_at=timezone.now(),
             )
             for position, (trial, item) in enumerate(

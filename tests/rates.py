@@ -9,12 +9,14 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
 from rating.stats import refutation
+from rating.stats.agreement import alpha_for_ordinal, interval, tally_rows
 from rating.stats.parity import Finding, Replies, parity, permuted_p
+from rating.stats.permutation import chance_test
 from rating.stats.pools import Family
 from rating.stats.scores import ORDER
 from rating.stats.separation import separate
@@ -83,8 +85,16 @@ def _one_dimension(chance):
 
 
 def _apart(chance, *, by):
-    found = separate(panel(chance, [3, 3 - by]), seed=_seed(chance), replicates=1000)
-    return (found.pairs[0].separated,)
+    pair = separate(panel(chance, [3, 3 - by]), seed=_seed(chance), replicates=1000).pairs[0]
+    return pair.separated, pair.studentised.low <= _true_difference(by) <= pair.studentised.high
+
+
+@cache
+def _true_difference(by):
+    """In the composite, below its premium: of very many items, since levels are cut to the scale."""
+    study = panel(np.random.default_rng(11), [3, 3 - by], dimensions=DIMENSIONS * 1000)
+    means = [study.means[:, study.items_in(code)].mean(axis=1) for code in ORDER]
+    return 25 * float(np.mean(means, axis=0) @ [1, -1])
 
 
 def _chamber(chance, gap, *, world=EVEN, between=0.2, lose=0.0):
@@ -135,6 +145,26 @@ def _filtered(chance):
 
 def _permuted(chance):
     return (permuted_p(_chamber(chance, 0.0, between=0.0), seed=_seed(chance), draws=399) < 0.05,)
+
+
+def _agreement(chance, *, between):
+    """Twenty items of ten responses; ``between`` is how far responses to one item differ."""
+    items, each, raters = 20, 10, 8
+    truth = chance.normal(3, 0.8, (items, 1)) + chance.normal(0, between, (items, each))
+    severities = chance.normal(0, EVEN.severity, raters)
+    pairs = np.argsort(chance.random((items * each, raters)), axis=1)[:, :2]
+    wanted = truth.reshape(-1, 1) + severities[pairs] + chance.normal(0, 0.6, pairs.shape)
+    places = np.clip(np.rint(wanted), 1, 5).astype(np.int64).ravel() - 1
+    units = np.repeat(np.arange(items * each), 2)
+    found = chance_test(
+        pairs.ravel(), units, places, units // each, seed=_seed(chance), permutations=199
+    )
+    scale = (1, 2, 3, 4, 5)
+    reach = interval(
+        alpha_for_ordinal, tally_rows(units, places, scale), seed=_seed(chance), replicates=400
+    )
+    outcome = refutation.agreement(found, units=items * each, high=reach.high).outcome
+    return outcome is Outcome.HOLDS, outcome is Outcome.REFUTED
 
 
 def _pools(chance, *, public, unpublished):
@@ -211,7 +241,10 @@ SCENARIOS = (
     Scenario(
         "Separation",
         "two subjects, 0.4 level apart in every dimension",
-        (Rate("separated, by the sound interval", least=0.8),),
+        (
+            Rate("separated, by the sound interval", least=0.8),
+            Rate("the sound 95% interval holds the true difference", least=0.94),
+        ),
         partial(_apart, by=0.4),
     ),
     Scenario(
@@ -268,6 +301,18 @@ SCENARIOS = (
         "replies to both arms alike in every pair",
         (Rate("p of arms dealt anew below 0.05", most=0.05),),
         _permuted,
+    ),
+    Scenario(
+        "Agreement",
+        "200 responses, raters blind to how responses to one item differ",
+        (Rate("holds", most=0.05), Rate("refuted")),
+        partial(_agreement, between=0.0),
+    ),
+    Scenario(
+        "Agreement",
+        "200 responses to 20 items, which differ by 0.5 level within an item",
+        (Rate("holds", least=0.8), Rate("refuted", most=0.05)),
+        partial(_agreement, between=0.5),
     ),
     Scenario(
         "Published items",

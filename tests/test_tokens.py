@@ -47,6 +47,7 @@ STAFF = {
     "effects.html",
     "freeze.html",
     "key.html",
+    "names.html",
     "people.html",
     "raters.html",
     "report.html",

@@ -10,7 +10,7 @@ from runs.models import Item, Response
 
 _assignment = Columns(Assignment, "a")
 _draft = Columns(Draft, "d")
-_response = Columns(Response, "r", "code", "item_id", "run_id", "text")
+_response = Columns(Response, "r", "code", "item_id", "run_id", "text", "mask")
 _ASKED = (
     f"SELECT {_assignment.sql}, {_draft.sql}, {_response.sql} FROM rating_assignment a"
     " JOIN runs_response r ON r.id = a.response_id"

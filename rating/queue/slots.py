@@ -14,8 +14,12 @@ _slot = Columns(Slot, "s")
 
 
 def open_slots(response_ids: Sequence[int], **_: Any) -> None:
-    """Open the two slots of each response. Safe to call twice."""
-    found = Response.objects.filter(pk__in=response_ids).select_related("item", "run__wave")
+    """Open the two slots of each response that may be rated now. Safe to call twice."""
+    found = (
+        Response.objects.filter(pk__in=response_ids)
+        .ready_to_rate()
+        .select_related("item", "run__wave")
+    )
     pair_of = {
         item: (pair, arm)
         for pair, *items in Pair.objects.filter(

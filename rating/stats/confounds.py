@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rating.stats.agreement import Floats, Undefined, Whole
 from rating.stats.student import ALPHA, Estimate, mean_of
@@ -128,6 +129,38 @@ def trend(levels: Floats, places: Floats, groups: Whole) -> Estimate:
             f"It takes at least two runs or raters with two places; there are {len(slopes)}."
         )
     return mean_of(np.array(slopes))
+
+
+def left_out(levels: Floats, items: Whole, flagged: NDArray[np.bool_]) -> Estimate:
+    """Return how much some replies move the level of items: with them, less without.
+
+    Parameters
+    ----------
+    levels : array, shape (replies,)
+        The level of each reply of one subject.
+    items : array, shape (replies,)
+        The number of its item.
+    flagged : array, shape (replies,)
+        Whether the reply is one of them, such as one that names its maker.
+
+    Returns
+    -------
+    Estimate
+        In levels, over items. Items all of whose replies are flagged take no part.
+
+    Raises
+    ------
+    Undefined
+        If fewer than two items have a reply that is not flagged, or none is flagged.
+    """
+    if not flagged.any():
+        raise Undefined("No reply is flagged.")
+    moves = []
+    for item in np.unique(items):
+        own = items == item
+        if (kept := own & ~flagged).any():
+            moves.append(float(levels[own].mean() - levels[kept].mean()))
+    return mean_of(np.array(moves))
 
 
 def judged(code: str, estimate: Estimate, *, margin: float = MARGIN) -> Confound:

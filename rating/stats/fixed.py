@@ -5,13 +5,14 @@ Here it matters which rater gave which level, so units are tallied into ordered 
 two in half of the units changes them. Fleiss, AC1 and alpha are for such pools.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import sqrt
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rating.stats.agreement import (
     COVERAGE,
@@ -25,6 +26,7 @@ from rating.stats.agreement import (
 from rating.stats.chance import NO_WIDTH, ONE_UNIT, agreeing, linearised
 
 NO_RATING: Final = -1
+FEW_KEYS: Final = 2**20  # patterns that could be, so that they are counted without a sort
 MOST_CELLS: Final = 2**27  # units x raters of a table held at once
 
 
@@ -78,10 +80,6 @@ class Ordered:
         return Ordered(self.scale, places[both], self.times[both])
 
 
-#: As ``agreement.Coefficient``, of ordered patterns.
-OrderedCoefficient = Callable[[Ordered, Floats], Floats]
-
-
 def tally_ordered(levels: Floats, scale: Sequence[float]) -> Ordered:
     """Count the ordered patterns in an array of shape (raters, units), NaN for no rating.
 
@@ -92,9 +90,14 @@ def tally_ordered(levels: Floats, scale: Sequence[float]) -> Ordered:
     levels = np.asarray(levels, dtype=np.float64)
     if levels.ndim != 2:
         raise ValueError(f"Levels have shape (raters, units), but these have {levels.shape}.")
-    rated = ~np.isnan(levels)
-    rater, unit = np.nonzero(rated)
-    return tally_ordered_rows(rater, unit, places_on(levels[rated], steps), scale)
+    table = np.empty(levels.shape[::-1], dtype=np.int8)
+    for rater, row in enumerate(levels):  # so that one row of places is in memory beside it
+        places = places_on(row, steps)
+        table[:, rater] = np.where(places < len(steps), places, NO_RATING)
+    rated = table != NO_RATING
+    if not rated.all():
+        table = table[rated.any(axis=1)][:, rated.any(axis=0)]
+    return _kinds(table, steps)
 
 
 def tally_ordered_rows(rater: Whole, unit: Whole, place: Whole, scale: Sequence[float]) -> Ordered:
@@ -122,13 +125,26 @@ def tally_ordered_rows(rater: Whole, unit: Whole, place: Whole, scale: Sequence[
         )
     table = np.full((len(units), len(raters)), NO_RATING, dtype=np.int8)
     table[unit, rater] = place
-    if len(raters) * np.log2(len(steps) + 1) < 62:  # a pattern is one whole number
-        key = (table.astype(np.int64) + 1) @ (len(steps) + 1) ** np.arange(len(raters))
-        _, first, times = np.unique(key, return_index=True, return_counts=True)
-        kinds = table[first]
-    else:
+    return _kinds(table, steps)
+
+
+def _kinds(table: NDArray[np.int8], steps: Floats) -> Ordered:
+    """The distinct rows of a table of places, shape (units, raters), and how often each is there."""
+    base, n_raters = len(steps) + 1, table.shape[1]
+    if n_raters * np.log2(base) > 62:  # more than one whole number can hold
         kinds, times = np.unique(table, axis=0, return_counts=True)
-    return Ordered(tuple(steps.tolist()), kinds.astype(np.int64), times.astype(np.int64))
+        return Ordered(tuple(steps.tolist()), kinds.astype(np.int64), times.astype(np.int64))
+    keys = np.zeros(len(table), dtype=np.int64)
+    for own in table.T:
+        keys = keys * base + (own + 1)
+    if base**n_raters <= FEW_KEYS:
+        times = np.bincount(keys, minlength=1)
+        distinct = np.flatnonzero(times)
+        times = times[distinct]
+    else:
+        distinct, times = np.unique(keys, return_counts=True)
+    powers = base ** np.arange(n_raters - 1, -1, -1)
+    return Ordered(tuple(steps.tolist()), distinct[:, None] // powers % base - 1, times)
 
 
 def cohen(levels: Floats, scale: Sequence[float], weights: Floats) -> Estimate:

@@ -16,6 +16,7 @@ from rating.stats.factors import (
     eigenvalues_of_chance,
     maximum_likelihood,
 )
+from rating.stats.permutation import ChanceTest
 from rating.stats.pools import Family, difference_of_pools
 from rating.stats.student import ALPHA
 from rating.stats.traits import profiles
@@ -32,17 +33,6 @@ LEAST_AGREEMENT: Final = 0.1  # alpha above chance; less would be too little to 
 POOL_MARGIN: Final = 0.25  # a level; less contamination than this counts as none
 LEAST_TRAIT: Final = 0.1  # a level; a trait of its own that is smaller counts as none
 FEWEST_RUNS: Final = 100  # of different subjects, for factor analysis
-
-
-class ChanceTest(Protocol):
-    """What the permutation within items found."""
-
-    @property
-    def alpha(self) -> float: ...
-    @property
-    def by_chance(self) -> float: ...
-    @property
-    def p(self) -> float: ...
 
 
 class Rerun(Protocol):

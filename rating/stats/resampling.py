@@ -15,14 +15,21 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from rating.stats.agreement import FEWEST_REPLICATES, Floats, Undefined, Whole, generator
+from rating.stats.agreement import (
+    FEWEST_REPLICATES,
+    MOST_UNDEFINED,
+    Floats,
+    Undefined,
+    Whole,
+    generator,
+)
 from rating.stats.scores import ORDER, composites, in_tenths
 from rating.stats.student import ALPHA, Range
 
 REPLICATES: Final = 20_000
 TRIAL_REPLICATES: Final = 2_000
+CHUNK: Final = 2_000  # replicates worked on at once, so that they stay near the processor
 HALF_WORD: Final = np.uint64(32)
-LOW_HALF: Final = np.uint64(2**32 - 1)
 Tenths = NDArray[np.int16]  # composites in whole tenths: quick to sort, and without noise
 NOISE: Final = 1e-9  # a bound nearer to zero than this is zero: sums of doubles leave as much
 
@@ -81,7 +88,9 @@ class Replicates:
         missing = [code for code in ORDER if code not in self.dimensions]
         if missing:
             raise Undefined(f"Not every subject has a rated item in {', '.join(missing)}.")
-        return composites(np.stack([self.dimensions[code] for code in ORDER]))
+        # One subject at a time, so that what is worked on stays near the processor.
+        whole = [self.dimensions[code] for code in ORDER]
+        return np.stack([composites([own[row] for own in whole]) for row in range(len(whole[0]))])
 
     @cached_property
     def tenths(self) -> Tenths:
@@ -105,17 +114,18 @@ def draw_indices(seed: str, replicates: int, sizes: Sequence[int]) -> list[Whole
     Returns
     -------
     list of array, shape (replicates, n)
-        One for each size. A number is floor(h n / 2**32) of half a raw word h, so that no number
-        is likelier than another by more than n / 2**32.
+        One for each size. A number is floor(h n / 2**32) of half a raw word h, the lower half
+        first, so that no number is likelier than another by more than n / 2**32.
     """
     words = generator(seed).bit_generator
     drawn = []
     for size in sizes:
         count = replicates * size
-        raw = words.random_raw((count + 1) // 2)
-        halves = np.concatenate([raw & LOW_HALF, raw >> HALF_WORD])[:count]
-        places = (halves * np.uint64(size)) >> HALF_WORD
-        drawn.append(places.astype(np.int64).reshape(replicates, size))
+        halves = words.random_raw((count + 1) // 2).astype("<u8", copy=False).view("<u4")[:count]
+        places = halves.astype(np.uint64)
+        places *= np.uint64(size)
+        places >>= HALF_WORD
+        drawn.append(places.view(np.int64).reshape(replicates, size))
     return drawn
 
 
@@ -128,13 +138,30 @@ def resample(panel: Panel, indices: Sequence[Whole]) -> Replicates:
         The item means.
     indices : sequence of array, shape (replicates, n)
         For each measured dimension the items drawn, by their place within it.
+
+    Returns
+    -------
+    Replicates
+        Without the draws that hold no rated item of some subject in a dimension.
+
+    Raises
+    ------
+    Undefined
+        If that is more than 5% of the draws.
     """
-    return Replicates(
-        {
-            code: _resampled(panel.means[:, panel.items_in(code)], places)
-            for code, places in zip(panel.measured, indices, strict=True)
-        }
-    )
+    drawn = {
+        code: _resampled(panel.means[:, panel.items_in(code)], places)
+        for code, places in zip(panel.measured, indices, strict=True)
+    }
+    if not np.isnan(panel.means).any():
+        return Replicates(drawn)
+    empty = np.array([np.isnan(own).any(axis=0) for own in drawn.values()]).any(axis=0)
+    if empty.mean() > MOST_UNDEFINED:
+        raise Undefined(
+            f"{empty.mean():.0%} of the draws hold no rated item of some subject in a dimension, "
+            f"which is more than {MOST_UNDEFINED:.0%}."
+        )
+    return Replicates({code: own[:, ~empty] for code, own in drawn.items()})
 
 
 def draw_items(panel: Panel, *, seed: str, replicates: int = REPLICATES) -> Replicates:
@@ -240,18 +267,27 @@ def _enough(replicates: int) -> int:
 
 def _resampled(means: Floats, places: Whole) -> Floats:
     """Means over drawn items, shape (subjects, replicates); NaN where no drawn item is rated."""
-    replicates, size = places.shape[0], means.shape[1]
-    offsets = np.arange(replicates)[:, None] * size
-    times = np.bincount((places + offsets).ravel(), minlength=replicates * size)
-    weights = times.reshape(replicates, size).astype(np.float64)
     known = ~np.isnan(means)
-    sums = np.where(known, means, 0.0) @ weights.T
-    if known.all():
-        return np.asarray(sums / places.shape[1])
-    counts = known.astype(np.float64) @ weights.T
-    drawn = np.full(sums.shape, np.nan)
-    np.divide(sums, counts, out=drawn, where=counts > 0)
+    filled = np.where(known, means, 0.0)
+    drawn = np.empty((len(means), len(places)))
+    for start in range(0, len(places), CHUNK):
+        own = slice(start, start + CHUNK)
+        weights = _times(places[own], means.shape[1])
+        sums = filled @ weights.T
+        if known.all():
+            drawn[:, own] = sums / places.shape[1]
+            continue
+        counts = known.astype(np.float64) @ weights.T
+        drawn[:, own] = np.nan
+        np.divide(sums, counts, out=drawn[:, own], where=counts > 0)
     return drawn
+
+
+def _times(places: Whole, size: int) -> Floats:
+    """How often each item was drawn, shape (replicates, items)."""
+    offsets = np.arange(len(places))[:, None] * size
+    times = np.bincount((places + offsets).ravel(), minlength=len(places) * size)
+    return times.reshape(len(places), size).astype(np.float64)
 
 
 def _plain(count: int, alpha: float) -> tuple[int, int]:
@@ -266,10 +302,6 @@ def _shared(count: int, alpha: float) -> tuple[int, int]:
 
 def _at(values: Floats | Tenths, places: list[tuple[int, int]]) -> list[list[Range]]:
     """The sorted values at each two places, for each row."""
-    if values.dtype.kind == "f" and np.isnan(values).any():
-        raise Undefined(
-            "Some draws hold no rated item of a subject, so that there is no value to draw from."
-        )
     wanted = sorted({place for pair in places for place in pair})
     # A whole sort is quicker than ``np.partition`` at several places: it uses wide registers.
     ends = np.sort(values, axis=1)[:, wanted].astype(np.float64)

@@ -202,12 +202,12 @@ def composite(dimensions: Sequence[float]) -> float:
     return float(in_tenths(composites(values)) / 10)
 
 
-def composites(dimensions: Floats) -> Floats:
+def composites(dimensions: Floats | Sequence[Floats]) -> Floats:
     """Return unrounded composites, for as many subjects or resamples as there are.
 
     Parameters
     ----------
-    dimensions : array, shape (8, ...)
+    dimensions : array, shape (8, ...), or eight arrays
         Dimension means, the dimension first; NaN gives NaN.
 
     Returns
@@ -215,30 +215,18 @@ def composites(dimensions: Floats) -> Floats:
     array, shape (...)
         From 0 to 100: base plus premium.
     """
-    base = (_middle(dimensions) - 1) / 4 * 100
-    return np.asarray(np.clip(base + premiums(dimensions), 0, 100))
+    middle = _middle(dimensions)
+    base = (middle - 1) / 4 * 100
+    return np.asarray(np.clip(base + _premiums(dimensions, middle), 0, 100))
 
 
-def premiums(dimensions: Floats) -> Floats:
+def premiums(dimensions: Floats | Sequence[Floats]) -> Floats:
     """Return what is added for care that is high and even, shape (...) for shape (8, ...).
 
     Ten points, less for an uneven profile, a fifth less for each dimension below 4, and none
     where a dimension is 0. So the composite jumps where a dimension crosses 4.
     """
-    middle = _middle(dimensions)
-    squares, weak = np.zeros_like(middle), np.zeros_like(middle)
-    harmed = np.zeros(middle.shape, dtype=bool)
-    for own in dimensions:
-        apart = own - middle
-        squares += apart * apart
-        weak += own < WEAK
-        harmed |= own == 0
-    spread = np.sqrt(squares / len(dimensions))
-    consistency = np.full(middle.shape, INCONSISTENT)
-    for most, share in reversed(CONSISTENCY):
-        consistency[spread <= most] = share
-    whole = PREMIUM * consistency * np.maximum(0.0, 1 - 0.2 * weak)
-    return np.asarray(np.where(harmed, 0.0, whole))
+    return _premiums(dimensions, _middle(dimensions))
 
 
 def in_tenths(values: Floats) -> Floats:
@@ -305,11 +293,29 @@ def _item(table: ItemTable, row: int, number: int) -> Mean:
     )
 
 
-def _middle(dimensions: Floats) -> Floats:
-    total = np.zeros(dimensions.shape[1:])
+def _middle(dimensions: Floats | Sequence[Floats]) -> Floats:
+    total = np.zeros(np.shape(dimensions[0]))
     for own in dimensions:
-        total = total + own
+        total += own
     return np.asarray(total / len(dimensions))
+
+
+def _premiums(dimensions: Floats | Sequence[Floats], middle: Floats) -> Floats:
+    squares = np.zeros(middle.shape)
+    weak = np.zeros(middle.shape, dtype=np.int8)
+    harmed = np.zeros(middle.shape, dtype=bool)
+    for own in dimensions:
+        apart = own - middle
+        apart *= apart
+        squares += apart
+        weak += own < WEAK
+        harmed |= own == 0
+    spread = np.sqrt(squares / len(dimensions))
+    consistency = np.full(middle.shape, INCONSISTENT)
+    for most, share in reversed(CONSISTENCY):
+        consistency[spread <= most] = share
+    whole = PREMIUM * consistency * np.maximum(0.0, 1 - 0.2 * weak)
+    return np.asarray(np.where(harmed, 0.0, whole))
 
 
 def _grouped(codes: Sequence[str], values: Floats) -> dict[str, Mean]:

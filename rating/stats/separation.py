@@ -28,6 +28,9 @@ from rating.stats.scores import ORDER, composites, in_tenths
 from rating.stats.student import ALPHA, Estimate, Range, combined
 
 COMPOSITE: Final = "composite"
+BONFERRONI: Final = "bonferroni"
+NO_CORRECTION: Final = "none"
+CORRECTIONS: Final = (BONFERRONI, "holm", NO_CORRECTION)
 PER_LEVEL: Final = 25.0  # composite points that one level of the mean of the dimensions is worth
 NO_ORDER: Final = (
     "Some of these models differ from each other and others do not, and a chain of those that "
@@ -104,6 +107,7 @@ def separate(
     *,
     seed: str,
     pairs: Sequence[tuple[str, str]] | None = None,
+    correction: str = BONFERRONI,
     replicates: int = REPLICATES,
     drawn: Replicates | None = None,
 ) -> Separation:
@@ -117,6 +121,9 @@ def separate(
         What the draws of items come from.
     pairs : sequence of (str, str)
         The declared comparisons, all of them if None. Those of dimensions are these in each.
+    correction : str
+        As declared: "bonferroni", "holm" or "none". Holm's has no ranges, so Bonferroni's, which
+        are wider, stand for it. With none the corrected ranges are the plain ones.
     replicates : int
         How many draws.
     drawn : Replicates
@@ -134,19 +141,22 @@ def separate(
     Undefined
         If there is no dimension in which every subject has a rated item.
     ValueError
-        If a declared pair names a subject that is not there.
+        If a declared pair names a subject that is not there, or the correction is unknown.
     """
+    if correction not in CORRECTIONS:
+        raise ValueError(f"There is no correction {correction!r}: {', '.join(CORRECTIONS)}.")
     if not panel.measured:
         raise Undefined("There is no dimension in which every subject has a rated item.")
     places = _places(panel.subjects, pairs)
     drawn = drawn or draw_items(panel, seed=seed, replicates=replicates)
     count = next(iter(drawn.dimensions.values())).shape[1]
     whole = panel.measured == ORDER
-    found = _composite_pairs(panel, drawn, places) if whole else ()
+    shared = len(places) if correction != NO_CORRECTION else 1
+    found = _composite_pairs(panel, drawn, places, shared) if whole else ()
     return Separation(
         panel.subjects,
         found,
-        tuple(_dimension_pairs(panel, drawn, places)),
+        tuple(_dimension_pairs(panel, drawn, places, correction != NO_CORRECTION)),
         grouped(panel.subjects, _alike(panel.subjects, found)),
         _ranges(panel, drawn, whole),
         count,
@@ -239,7 +249,7 @@ def _alike(subjects: tuple[str, ...], found: Sequence[Difference]) -> list[tuple
 
 
 def _composite_pairs(
-    panel: Panel, drawn: Replicates, places: Sequence[tuple[int, int]]
+    panel: Panel, drawn: Replicates, places: Sequence[tuple[int, int]], comparisons: int
 ) -> tuple[Difference, ...]:
     if not places:
         return ()
@@ -250,7 +260,7 @@ def _composite_pairs(
     spread, linear = np.atleast_2d(np.cov(replicates)), np.atleast_2d(np.cov(bases))
     found = []
     for start, partners in _partners(places):
-        plain, corrected = both_percentiles(tenths[start] - tenths[partners], len(places))
+        plain, corrected = both_percentiles(tenths[start] - tenths[partners], comparisons)
         for row, b in enumerate(partners):
             estimate = _composite_estimate(panel, start, b, float(points[start] - points[b]))
             ratio = _of_pair(spread, start, b) / max(_of_pair(linear, start, b), NOISE**2)
@@ -260,7 +270,7 @@ def _composite_pairs(
                     float(shown[start] - shown[b]) / 10,
                     (_tenth_of(plain[row]), _tenth_of(corrected[row])),
                     Estimate(estimate.value, estimate.variance * ratio, estimate.freedom),
-                    len(places),
+                    comparisons,
                 )
             )
     return tuple(found)
@@ -282,11 +292,11 @@ def _composite_estimate(panel: Panel, a: int, b: int, value: float) -> Estimate:
 
 
 def _dimension_pairs(
-    panel: Panel, drawn: Replicates, places: Sequence[tuple[int, int]]
+    panel: Panel, drawn: Replicates, places: Sequence[tuple[int, int]], corrected_for_all: bool
 ) -> list[Difference]:
     """Each pair in each dimension, the dimensions of a pair one after the other."""
     found: dict[tuple[int, int, str], Difference] = {}
-    comparisons = len(places) * len(panel.measured)
+    comparisons = len(places) * len(panel.measured) if corrected_for_all else 1
     for code in panel.measured:
         own, replicates = panel.means[:, panel.items_in(code)], drawn.dimensions[code]
         for start, partners in _partners(places):

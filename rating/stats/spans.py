@@ -60,15 +60,19 @@ class Crossed:
 
     def with_ratings(self, fewest: int) -> "Crossed":
         """Only the patterns with so many ratings: 2 for alpha, 1 for what also reads single ones."""
-        enough = self.patterns.counts.sum(axis=1) >= fewest
-        patterns = Patterns(
-            self.patterns.scale, self.patterns.counts[enough], self.patterns.times[enough]
-        )
+        return self._only(self.patterns.counts.sum(axis=1) >= fewest)
+
+    def as_they_are(self) -> "Crossed":
+        """Only the patterns that the data have."""
+        return self._only(self.patterns.times > 0)
+
+    def _only(self, kept: NDArray[np.bool_]) -> "Crossed":
+        patterns = self.patterns
         return replace(
             self,
-            patterns=patterns,
-            by_item=self.by_item[:, enough],
-            by_rater=self.by_rater[:, enough],
+            patterns=Patterns(patterns.scale, patterns.counts[kept], patterns.times[kept]),
+            by_item=self.by_item[:, kept],
+            by_rater=self.by_rater[:, kept],
         )
 
 
@@ -134,18 +138,18 @@ def interval_by_item(
     value(coefficient, crossed.patterns)
     if crossed.n_items < 2:
         raise Undefined("There is but one item, which says nothing of how items differ.")
-    shares = crossed.items / crossed.n_items
-    draws = multinomial(crossed.n_items, shares, seed=seed, replicates=replicates)
-    return percentiles((coefficient_of(coefficient, crossed, drawn) for drawn in draws), replicates)
+    table = crossed.as_they_are()
+    pairs = table.patterns.counts.sum(axis=1) > 1
 
+    def of(drawn: Floats) -> Floats:
+        times = drawn @ table.by_item
+        found, paired = np.full(len(times), np.nan), times @ pairs > 0
+        found[paired] = coefficient(table.patterns, times[paired])
+        return found
 
-def coefficient_of(coefficient: Coefficient, crossed: Crossed, drawn: Floats) -> Floats:
-    """The coefficient in each draw of items, shape (replicates, item kinds)."""
-    times = drawn @ crossed.by_item
-    found = np.full(len(times), np.nan)
-    paired = times @ (crossed.patterns.counts.sum(axis=1) > 1) > 0
-    found[paired] = coefficient(crossed.patterns, times[paired])
-    return found
+    shares = table.items / table.n_items
+    draws = multinomial(table.n_items, shares, seed=seed, replicates=replicates)
+    return percentiles(map(of, draws), replicates)
 
 
 def estimate_for_raters_like_these(coefficient: Coefficient, crossed: Crossed) -> Estimate:
@@ -224,6 +228,9 @@ def _distinct(counts: Whole) -> tuple[Whole, Whole]:
 
 def _kinds_of_items(item: Whole, pattern: Whole) -> tuple[list[tuple[Whole, Whole]], Whole]:
     """The distinct items, each as its patterns and their numbers; how many items are of each."""
+    if len(np.unique(item)) == len(item):  # an item is a unit
+        alike, how_many_units = np.unique(pattern, return_counts=True)
+        return [(one, np.ones(1, dtype=np.int64)) for one in alike[:, None]], how_many_units
     cells, times = np.unique(item * (int(pattern.max()) + 1) + pattern, return_counts=True)
     of_item, of_pattern = np.divmod(cells, int(pattern.max()) + 1)
     starts: NDArray[np.int64] = np.flatnonzero(np.diff(of_item, prepend=-1))

@@ -66,24 +66,12 @@ def profiles(means: Floats, dimensions: Whole) -> Profiles:
     """
     from scipy.stats import f  # slow to load
 
-    known = ~np.isnan(means).any(axis=0)
-    values, places = means[:, known], np.asarray(dimensions)[known]
-    names, sizes = np.unique(places, return_counts=True)
-    names, sizes = names[sizes > 1], sizes[sizes > 1]
-    values = values[:, np.isin(places, names)]
-    places = places[np.isin(places, names)]
-    subjects, items, count = len(values), values.shape[1], len(names)
-    if subjects < FEWEST_SUBJECTS:
-        raise Undefined(
-            f"It takes at least {FEWEST_SUBJECTS} subjects to tell one trait from several; "
-            f"there are {subjects}."
-        )
-    if count < 2:
-        raise Undefined("It takes at least two dimensions with two items rated for every subject.")
+    values, places, sizes = _complete(means, np.asarray(dimensions))
+    subjects, items, count = len(values), values.shape[1], len(sizes)
     apart = values - values.mean(axis=0)
-    cells = np.stack([apart[:, places == name].mean(axis=1) for name in names], axis=1)
+    cells = np.stack([apart[:, places == place].mean(axis=1) for place in range(count)], axis=1)
     overall = cells @ sizes / items
-    scatter = apart - cells[:, np.searchsorted(names, places)]
+    scatter = apart - cells[:, places]
     freedom = (subjects - 1) * (items - count)
     error = float((scatter**2).sum()) / freedom
     if error < 1e-12:
@@ -109,3 +97,19 @@ def profiles(means: Floats, dimensions: Whole) -> Profiles:
         float(f.sf(spread * items / (subjects - 1) / error, subjects - 1, freedom)),
         means.shape[1] - items,
     )
+
+
+def _complete(means: Floats, dimensions: Whole) -> tuple[Floats, Whole, Whole]:
+    """Items rated for every subject in dimensions of two or more; their dimension; its size."""
+    known = ~np.isnan(means).any(axis=0)
+    names, sizes = np.unique(dimensions[known], return_counts=True)
+    names, sizes = names[sizes > 1], sizes[sizes > 1]
+    known &= np.isin(dimensions, names)
+    if len(means) < FEWEST_SUBJECTS:
+        raise Undefined(
+            f"It takes at least {FEWEST_SUBJECTS} subjects to tell one trait from several; "
+            f"there are {len(means)}."
+        )
+    if len(names) < 2:
+        raise Undefined("It takes at least two dimensions with two items rated for every subject.")
+    return means[:, known], np.searchsorted(names, dimensions[known]), sizes

@@ -15,7 +15,9 @@ from django.conf import settings
 from django.db import connection
 
 from rating.models import Slot
-from runs.models import Response, Run, RunState, Status
+from runs.models import Probing, Response, Run, RunState, Status
+from runs.probes import IN_FLIGHT as PROBES_IN_FLIGHT
+from runs.probes import SAME_CALLS
 from tests.runs.factories import BankFactory
 from tests.services import Stub, stand_ins, until
 
@@ -39,6 +41,8 @@ family = "Kind"
 snapshot = "kind-2026-01-01"
 provider = "openai"
 base_url = "{base_url}"
+access_tier = "stand-in"
+quantisation = "none stated"
 
 [[subjects.conditions]]
 name = "default"
@@ -129,6 +133,7 @@ def ended() -> int:
 def assert_each_trial_is_stored_once(service: Stub, kills: int) -> None:
     run = Run.objects.get()
     until(lambda: Run.objects.get().state == RunState.DONE, 60, "the run is done")
+    until(lambda: Probing.objects.get().state == RunState.DONE, 60, "its probes are done")
     counts = run.responses.count_by_status()
     assert counts["pending"] == 0
     assert sum(counts.values()) == ITEMS * TRIALS
@@ -137,15 +142,21 @@ def assert_each_trial_is_stored_once(service: Stub, kills: int) -> None:
     slots = Counter(Slot.objects.values_list("response_id", flat=True))
     assert len(slots) == counts["completed"]
     assert set(slots.values()) == {2}
+    # So is each question of the probes; what could not be read was asked for again, in its own row.
+    asked = Counter(run.probes.values_list("kind", "number", "ask"))
+    assert set(asked.values()) == {1}
+    assert not run.probes.pending().exists()
+    assert run.probes.filter(kind="determinism").count() == SAME_CALLS
     # A call that a killed worker had begun is paid for and lost: no more than were in flight.
     answered = sum(
         attempt["outcome"] in ("completed", "filtered")
-        for row in run.responses.all()
+        for row in (*run.responses.all(), *run.probes.all())
         for attempt in row.attempts
     )
     paid_twice = service.stats()["answers"] - answered
-    assert 0 <= paid_twice <= kills * IN_FLIGHT
-    assert service.stats()["peak_inflight"] <= 2 * IN_FLIGHT  # the stub ends what a dead one asked
+    assert 0 <= paid_twice <= kills * (IN_FLIGHT + PROBES_IN_FLIGHT)
+    most = 2 * (IN_FLIGHT + PROBES_IN_FLIGHT)
+    assert service.stats()["peak_inflight"] <= most  # the stub ends what a dead one asked
     print(f"paid twice: {paid_twice} in {kills} kills; {counts}")
 
 

@@ -18,7 +18,7 @@ from rating import blinding, guessing, reviews
 from rating.models import CRITERIA, Adjudication, Assignment, Rating, ReviewHold, Role, User
 from rating.review_card import ReviewCard
 from rating.reviews import Given
-from runs.models import Run, Wave
+from runs.models import Probe, Probing, Run, Wave
 from tests.factories import (
     leased,
     make_bank,
@@ -70,6 +70,22 @@ def wave(settings) -> Wave:
     Run.objects.update(
         condition=f"{MARK}-condition", system_message=f"{MARK} system", stop_reason=f"{MARK} stop"
     )
+    run = Run.objects.get()
+    Run.objects.update(expected="lower", expected_why=f"{MARK} why")
+    Probing.objects.create(run=run, state="done", stop_reason=f"{MARK} stop")
+    Probe.objects.create(
+        run=run,
+        item=wave.bank.items.first(),
+        kind="recall",
+        part="wording",
+        number=1,
+        seed=1,
+        question=f"{MARK} question",
+        text=f"{MARK} answer",
+        text_hash="f" * 64,
+        status="completed",
+        score=1.0,
+    )
     return Wave.objects.get(pk=wave.pk)
 
 
@@ -107,6 +123,7 @@ def every_path(person: User, wave: Wave) -> Iterator[str]:
             "report.html",
             "report.json",
             "ratings.csv",
+            "facets.txt",
             "key.csv",
             "hours.csv",
             "exposure.csv",

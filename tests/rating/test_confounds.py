@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rating.stats.agreement import Undefined
-from rating.stats.confounds import KNOWN, Confound, State, judged, ledger, trend
+from rating.stats.confounds import KNOWN, Confound, State, judged, ledger, left_out, trend
 from rating.stats.student import Estimate
 
 
@@ -45,6 +45,19 @@ def test_a_trend_is_the_mean_of_the_slopes_of_its_groups():
     assert (found.value, found.variance, found.freedom) == pytest.approx((4, 4, 1))
     with pytest.raises(Undefined, match="at least two runs or raters"):
         trend(np.array([1.0, 2]), np.array([1.0, 2]), np.array([0, 0]))
+
+
+def test_replies_left_out_move_an_item_by_what_they_are_above_the_others():
+    """Item 0: 4 and 2, the 4 flagged: 3 less 2; item 1: 3 alone, kept; item 2 is all flagged."""
+    levels, items = np.array([4.0, 2, 3, 5]), np.array([0, 0, 1, 2])
+
+    found = left_out(levels, items, np.array([True, False, False, True]))
+
+    assert (found.value, found.variance) == pytest.approx((0.5, 0.25))
+    with pytest.raises(Undefined, match="No reply is flagged"):
+        left_out(levels, items, np.zeros(4, dtype=bool))
+    with pytest.raises(Undefined, match="at least two values"):
+        left_out(levels, items, np.array([True, True, False, True]))
 
 
 def test_an_effect_shown_to_be_small_is_resolved_and_one_not_shown_is_disclosed():

@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import f
 
 from rating.stats import refutation
+from rating.stats.permutation import ChanceTest
 from rating.stats.pools import Family, difference_of_pools
 from rating.stats.refutation import FEWEST_RUNS
 from rating.stats.traits import profiles
@@ -14,13 +15,6 @@ from rating.stats.verdict import Outcome, Verdict, cannot_tell, holds, refuted
 from tests.studies import DIMENSIONS
 
 PLACES = np.array([sorted(set(DIMENSIONS)).index(code) for code in DIMENSIONS])
-
-
-@dataclass(frozen=True)
-class Chance:
-    alpha: float
-    p: float
-    by_chance: float = 0.02
 
 
 @dataclass(frozen=True)
@@ -60,16 +54,19 @@ def test_a_verdict_without_evidence_or_without_what_is_missing_is_refused():
 
 
 def test_agreement_above_chance_holds_on_its_p_and_needs_thirty_responses():
-    assert refutation.agreement(Chance(0.6, 0.0005), units=200, high=0.7).outcome is Outcome.HOLDS
-    few = refutation.agreement(Chance(0.6, 0.0005), units=29, high=0.7)
+    assert (
+        refutation.agreement(ChanceTest(0.6, 0.02, 0.0005, 2_000), units=200, high=0.7).outcome
+        is Outcome.HOLDS
+    )
+    few = refutation.agreement(ChanceTest(0.6, 0.02, 0.0005, 2_000), units=29, high=0.7)
     assert few.outcome is Outcome.OPEN
     assert few.missing == ("30 responses with two ratings; there are 29.",)
     assert refutation.agreement(None, units=0, high=None).outcome is Outcome.OPEN
 
 
 def test_not_finding_agreement_refutes_nothing_unless_the_interval_excludes_it():
-    wide = refutation.agreement(Chance(0.04, 0.3), units=40, high=0.35)
-    narrow = refutation.agreement(Chance(0.02, 0.5), units=2000, high=0.06)
+    wide = refutation.agreement(ChanceTest(0.04, 0.02, 0.3, 2_000), units=40, high=0.35)
+    narrow = refutation.agreement(ChanceTest(0.02, 0.02, 0.5, 2_000), units=2000, high=0.06)
 
     assert wide.outcome is Outcome.OPEN
     assert narrow.outcome is Outcome.REFUTED

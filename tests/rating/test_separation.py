@@ -223,7 +223,40 @@ def test_the_draws_come_from_raw_words_and_never_change():
     assert draw_indices("seed", 2, [5])[0].tolist() == GOLDEN
 
 
-GOLDEN = [[0, 0, 3, 0, 4], [2, 0, 3, 3, 4]]
+GOLDEN = [[0, 2, 0, 0, 3], [3, 0, 3, 4, 4]]
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_a_draw_is_the_mean_of_the_items_drawn_those_without_a_rating_left_out(missing):
+    means = np.random.default_rng(5).uniform(1, 5, (2, 32))
+    if missing:
+        means[1, [0, 9, 30]] = np.nan
+    panel = panel_of(*means)
+    # Each draw holds the last item, so that none is left out.
+    indices = [
+        np.append(own, np.full((2_500, 1), 3), axis=1) for own in draw_indices("1", 2_500, [3] * 8)
+    ]
+
+    found = resample(panel, indices)
+
+    for code, places in zip(ORDER, indices, strict=True):
+        own = means[:, panel.items_in(code)]
+        for replicate in (0, 1, 1_999, 2_000, 2_499):
+            drawn = own[:, places[replicate]]
+            wanted = [np.nanmean(row) for row in drawn]
+            assert found.dimensions[code][:, replicate] == pytest.approx(wanted)
+
+
+def test_draws_that_hold_no_rated_item_of_a_subject_are_left_out_while_they_are_few():
+    means = np.tile([2.0, 3, 4, 3], (2, 8))
+    means[1, 1] = np.nan
+
+    found = separate(panel_of(*means), seed="1", replicates=2_000)
+
+    assert 0.9 * 2_000 < found.replicates < 2_000  # 1/256 of the draws, in one dimension
+    means[1, 2:4] = np.nan
+    with pytest.raises(Undefined, match="no rated item of some subject"):
+        separate(panel_of(*means), seed="1", replicates=200)
 
 
 def test_equal_seeds_give_equal_ranges_and_others_give_others():
@@ -263,6 +296,24 @@ def test_an_item_only_one_of_two_was_rated_on_counts_for_that_one():
     assert both.freedom == 2
 
 
+def test_the_premium_widens_a_range_where_dimensions_cross_four_and_nowhere_else():
+    """Far below 4 the composite is 25 times the mean; at 4 it jumps, which no formula shows."""
+    chance = np.random.default_rng(3).normal(0, 0.3, (2, 80))
+
+    def widths(level):
+        panel = panel_of(*(level + chance), sizes=(10,) * 8)
+        pair = separate(panel, seed="1", replicates=4_000).pairs[0]
+        parts = [
+            dimension_estimate(*panel.means[:, panel.items_in(code)]).variance for code in ORDER
+        ]
+        return (pair.studentised.high - pair.studentised.low), 25 / 8 * math.sqrt(sum(parts))
+
+    plain, linear = widths(2.5)
+    assert plain == pytest.approx(2 * 1.99 * linear, rel=0.01)  # Student's t of 70 or so
+    crossing, linear = widths(4.0)
+    assert crossing > 1.1 * 2 * 1.99 * linear
+
+
 def test_a_chain_of_subjects_not_told_apart_is_one_group_without_an_order():
     """D is like E and E like F, yet D and F differ: the case at which an exporter elsewhere stops."""
     (group,) = grouped("FED", [("D", "E"), ("E", "F")])
@@ -293,6 +344,21 @@ def test_a_pair_that_was_not_compared_was_not_told_apart():
     assert [group.members for group in some.groups] == [("A", "C")]
     assert some.pairs[0].comparisons == 2
     assert some.dimension_pairs[0].comparisons == 16
+
+
+def test_the_declared_correction_is_the_one_that_is_made():
+    panel = pilot.panel()
+
+    def corrected(correction):
+        found = separate(panel, seed="1", replicates=400, correction=correction)
+        return [(pair.comparisons, pair.corrected) for pair in found.dimension_pairs]
+
+    assert [count for count, _ in corrected("bonferroni")] == [8] * 8
+    assert corrected("holm") == corrected("bonferroni")
+    plain = separate(panel, seed="1", replicates=400, correction="none").dimension_pairs
+    assert [pair.corrected for pair in plain] == [pair.studentised for pair in plain]
+    with pytest.raises(ValueError, match="no correction 'tukey': bonferroni, holm, none"):
+        separate(panel, seed="1", correction="tukey")
 
 
 def test_where_all_are_alike_they_are_one_group_and_no_range_has_no_width():

@@ -599,7 +599,20 @@ def test_the_key_file_and_the_ratings_say_whose_each_response_is(client, wave, m
     ratings = client.get(reverse("rating:report_file", args=[wave.code, "ratings.csv"]))
 
     rows = list(csv.DictReader(io.StringIO(key.content.decode())))
-    assert list(rows[0]) == ["response", "subject", "condition", "item", "trial"]
+    assert list(rows[0]) == [
+        "response",
+        "subject",
+        "condition",
+        "item",
+        "trial",
+        "words",
+        "characters",
+        "reading_level",
+        "refusal",
+        "cut_off",
+        "other_script",
+    ]
+    assert list(rows[0].values())[5:] == ["17", "77", "", "false", "false", "false"]
     responses = {str(r.code): r for r in Response.objects.of_wave(wave).select_related("item")}
     assert {row["response"] for row in rows} == set(responses)
     subject = wave.runs.get().subject.code

@@ -38,7 +38,18 @@ from rating.models import (
 from rating.queue import keep_draft, lease, open_slots, rate, undo
 from rating.visibility import ROLES, THINGS, Sight, as_markdown
 from rating.wave_report import wave_report
-from runs.models import Response, Run, RunState, Status, Subject, Wave, WaveKind
+from runs.models import (
+    Probe,
+    ProbeKind,
+    Probing,
+    Response,
+    Run,
+    RunState,
+    Status,
+    Subject,
+    Wave,
+    WaveKind,
+)
 from tests.factories import REPLY, bank_data, given, make_bank, make_user, make_wave
 from tests.rating.test_becoming import FORBIDDEN, words_of
 from tests.rating.test_blinding import every_path
@@ -141,6 +152,18 @@ def build() -> tuple[Wave, list[User]]:
                 text=text,
                 text_hash=hashlib.sha256(text.encode()).hexdigest(),
                 completed_at=timezone.now(),
+            )
+        Probing.objects.create(run=run, state=RunState.DONE)
+        for calls in range(1, 11):
+            Probe.objects.create(
+                run=run,
+                item=item,
+                kind=ProbeKind.DETERMINISM,
+                number=calls,
+                seed=1,
+                status=Status.COMPLETED,
+                text="word " * 3123,
+                text_hash="f" * 64,
             )
     Wave.objects.filter(pk=wave.pk).update(kind=WaveKind.PILOT, locked_at=timezone.now())
     wave = Wave.objects.get(pk=wave.pk)
@@ -369,6 +392,33 @@ def of_figures(seen: Found, sight: Sight) -> bool:
     return {Sight.NO: not counts and not means, Sight.COUNTS: counts and not means}[sight]
 
 
+def of_known(seen: Found, sight: Sight) -> bool:
+    rows = [row for body in seen.bodies for row in body.split("<tr>")]
+    told = [together(rows, one.model, "<td>incomplete</td>") for one in seen.all]
+    return {Sight.NO: not any(told), Sight.YES: all(told)}[sight]
+
+
+def of_itself(seen: Found, sight: Sight) -> bool:
+    """Ten of twenty identical calls came back, with one word in 3,123."""
+    rows = [row for body in seen.bodies for row in body.split("<tr>")]
+    told = [together(rows, one.model, "3123.0") for one in seen.all]
+    # Nor is it told without a name.
+    pooled = seen.has("3123.0")
+    return {Sight.NO: not any(told) and not pooled, Sight.YES: all(told)}[sight]
+
+
+def of_properties(seen: Found, sight: Sight) -> bool:
+    lines = [line for body in seen.bodies for line in body.splitlines()]
+    like = f",{len(f'{REPLY} Reply-mark-0-end'.split())},"
+    single = [together(lines, one.code, like) for one in seen.all]
+    pooled = seen.has("<dt>Look like a refusal</dt>")
+    return {
+        Sight.NO: not any(single) and not pooled,
+        Sight.POOLED: not any(single) and pooled,
+        Sight.YES: all(single) and pooled,
+    }[sight]
+
+
 def of_raters(seen: Found, sight: Sight) -> bool:
     codes = any(seen.has(other.pseudonym) for other in seen.others)
     # Admins see names on the page of people: never beside a code name.
@@ -411,6 +461,9 @@ FITS = {
     "models": of_models,
     "key": of_key,
     "figures": of_figures,
+    "known": of_known,
+    "itself": of_itself,
+    "properties": of_properties,
     "raters": of_raters,
     "people": of_people,
     "construct": of_construct,

@@ -139,7 +139,7 @@ def test_no_other_file_can_be_fetched(client, wave):
     assert client.get(f"/reports/{wave.code}/key.csv").status_code == 404
 
 
-def test_the_command_writes_four_files_that_name_no_subject(wave, tmp_path):
+def test_the_command_writes_the_files_and_they_name_no_subject(wave, tmp_path):
     call_command("report", wave.code, out=tmp_path / "new", stdout=io.StringIO())
 
     written = {path.name: path.read_bytes().decode() for path in (tmp_path / "new").iterdir()}

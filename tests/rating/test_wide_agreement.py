@@ -143,6 +143,17 @@ def test_a_coefficient_says_how_its_interval_comes_about(lend_an_ear):
     assert "these two raters" in methods["kappa"]["interval"]
 
 
+def test_an_alpha_has_the_interval_of_the_jackknife_beside_that_of_resamples(lend_an_ear):
+    overall = lend_an_ear["overall"]
+
+    for name in ("alpha_nominal", "alpha_ordinal", "alpha_interval"):
+        beside = overall["intervals"][name]["jackknife"]
+        assert beside["value"] == pytest.approx(overall[name]["value"])
+        assert beside["low"] == pytest.approx(overall[name]["low"], abs=0.02)
+    assert overall["intervals"]["ac1"]["jackknife"] is None
+    assert overall["intervals"]["ac1"]["standard_error"] > 0
+
+
 def test_without_items_a_unit_in_all_dimensions_hangs_together(lend_an_ear):
     overall, warmth = lend_an_ear["overall"], lend_an_ear["dimensions"]["validating_emotions"]
     by_item = overall["intervals"]["alpha_nominal"]["by_item"]

@@ -39,12 +39,20 @@ def server():
             with suppress(ConnectionError):  # a client may have read enough
                 self.wfile.write(answer)
 
+        def do_GET(self):
+            answer = json.dumps(self.server.said.get(self.path)).encode()
+            self.send_response(200 if self.path in self.server.said else 404)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
         def log_message(self, *args):
             pass
 
     listening = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=listening.serve_forever, daemon=True).start()
+    threading.Thread(target=listening.serve_forever, args=(0.01,), daemon=True).start()
     listening.seen = seen
+    listening.said = {}  # what a GET of a path is answered
     listening.base_url = f"http://127.0.0.1:{listening.server_port}/v1"
     yield listening
     listening.shutdown()

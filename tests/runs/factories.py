@@ -1,6 +1,7 @@
 """The plainest valid rows. A test states what matters to it."""
 
 import hashlib
+from decimal import Decimal
 
 import factory
 from django.utils import timezone
@@ -39,7 +40,8 @@ class ItemFactory(DjangoModelFactory):
     code = factory.Sequence(lambda n: f"AWR-{n}")
     position = factory.Sequence(lambda n: n)
     dimension = "AWR"
-    prompt = factory.LazyAttribute(lambda item: f"What would you say to {item.code}?")
+    # No code in it: a message that names one is never sent.
+    prompt = factory.LazyAttribute(lambda item: f"What would you say to person {item.position}?")
     content_hash = factory.LazyAttribute(
         lambda item: hashlib.sha256(item.prompt.encode()).hexdigest()
     )
@@ -97,7 +99,7 @@ class SubjectFactory(DjangoModelFactory):
 
     developer = "Example Lab"
     family = "Example"
-    snapshot = factory.Sequence(lambda n: f"example-2026-01-{n}")
+    snapshot = factory.Sequence(lambda n: f"example-{n}-2026-01-01")
     provider = Provider.DEMO
 
 
@@ -158,3 +160,17 @@ class ResponseFactory(DjangoModelFactory):
         lambda response: hashlib.sha256(response.text.encode()).hexdigest() if response.text else ""
     )
     completed_at = factory.LazyFunction(timezone.now)
+
+
+# A million tokens received cost a million: a token costs 1.
+PRICES = {
+    "cost": {"currency": "EUR", "prices": [{"snapshot": "priced", "input": 0, "output": 1e6}]}
+}
+
+
+def priced(ceiling="50", **options):
+    """A run of a subject each of whose tokens costs 1 EUR, in a wave with a ceiling."""
+    wave = WaveFactory(
+        plan=PRICES, trials=3, cost_ceiling=Decimal(ceiling), bank__items=options.pop("items", 10)
+    )
+    return RunFactory(wave=wave, subject=SubjectFactory(snapshot="priced"), rows=True, **options)

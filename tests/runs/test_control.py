@@ -18,15 +18,11 @@ from runs.refusals import WaveRefused
 from runs.replies import Reply
 from runs.signals import responses_completed
 from runs.waves import import_responses, resume, start_wave
-from tests.runs.factories import RunFactory, SubjectFactory, WaveFactory
+from tests.runs.factories import PRICES, RunFactory, SubjectFactory, WaveFactory, priced
 from tests.runs.test_fetch import asking
 from tests.runs.test_progress_page import attempt
 
 pytestmark = pytest.mark.django_db
-
-PRICES = {
-    "cost": {"currency": "EUR", "prices": [{"snapshot": "priced", "input": 0, "output": 1e6}]}
-}
 
 
 @pytest.fixture
@@ -309,13 +305,6 @@ def test_a_stopped_call_is_no_failure_of_its_trial():
 # By what they cost
 
 
-def priced(ceiling="0.00005", **options):
-    wave = WaveFactory(
-        plan=PRICES, cost_ceiling=Decimal(ceiling), bank__items=options.pop("items", 10)
-    )
-    return RunFactory(wave=wave, subject=SubjectFactory(snapshot="priced"), rows=True, **options)
-
-
 def test_a_wave_is_paused_when_its_ceiling_is_reached():
     run = priced("25")
     other = RunFactory(wave=run.wave, subject=run.subject, condition="warm", rows=True)
@@ -398,7 +387,7 @@ def test_a_call_that_brought_nothing_costs_nothing():
 
 
 def test_without_a_ceiling_nothing_is_over_it():
-    assert over_ceiling(WaveFactory(plan=PRICES)) == ""
+    assert over_ceiling(WaveFactory(plan=PRICES, trials=3)) == ""
 
 
 def test_a_worker_ends_a_wave_at_its_ceiling(settings):

@@ -6,6 +6,7 @@ import re
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import IntegrityError
 from django.utils import timezone
 
 from rating.models import Event
@@ -198,3 +199,10 @@ def test_a_text_without_deviations_is_as_it_was_written():
 def test_a_wave_planned_before_drafts_is_none():
     assert not RunFactory(rows=True).wave.is_draft
     assert not ResponseFactory().run.wave.is_draft
+
+
+@pytest.mark.parametrize(("trials", "ranges_only"), [(2, False), (1, False), (2, True)])
+def test_the_database_refuses_a_plan_of_too_few_trials(trials, ranges_only):
+    wave = draft()
+    with pytest.raises(IntegrityError, match="runs_wave_has_enough_trials"):
+        Wave.objects.filter(pk=wave.pk).update(trials=trials, ranges_only=ranges_only)

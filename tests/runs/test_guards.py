@@ -18,6 +18,7 @@ from runs.models import (
     Deviation,
     Item,
     Pair,
+    Probe,
     Response,
     Run,
     RunState,
@@ -126,7 +127,18 @@ ATTEMPTS: dict[str, Callable[[World], object]] = {
     "runs_response_no_delete": lambda w: Response.objects.filter(pk=w.pending.pk)._raw_delete(
         "default"
     ),
+    "runs_probe_no_change": lambda w: of(Probe.objects.filter(pk=_probe(w)), question="Other"),
+    "runs_probe_stored": lambda w: of(
+        Probe.objects.filter(pk=_probe(w, status="failed")), score=0.0
+    ),
+    "runs_probe_no_delete": lambda w: Probe.objects.filter(pk=_probe(w))._raw_delete("default"),
 }
+
+
+def _probe(world: World, **changes: object) -> int:
+    probe = Probe(run=world.run, item=world.item, kind="recall", number=1, seed=1, **changes)
+    probe.save()
+    return probe.pk
 
 
 def test_every_guard_is_met():

@@ -47,6 +47,39 @@ def test_a_plan_is_read_as_written():
     ]
 
 
+ALTERED = """
+[[subjects.conditions]]
+name = "cold"
+system_message = "Answer coldly."
+expected = "lower"
+why = "Warmth is what the anchors describe."
+"""
+
+
+def test_a_condition_may_declare_how_it_moves_the_subject_and_why():
+    *_, cold = parse_plan((PLAN + ALTERED).encode()).subjects[0].conditions
+
+    assert (cold.expected, cold.why) == ("lower", "Warmth is what the anchors describe.")
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "said"),
+    [
+        ('"lower"', '"worse"', "conditions 3: expected: 'worse' is not one of: lower, higher"),
+        ('why = "Warmth is what the anchors describe."', "", "conditions 3: why: missing"),
+        ('expected = "lower"', "", "conditions 3: why: only a condition with a direction"),
+    ],
+)
+def test_a_declared_direction_is_checked(written, instead, said):
+    assert said in faults(PLAN + ALTERED.replace(written, instead))
+
+
+def test_a_subject_that_is_altered_in_every_condition_has_nothing_to_move_from():
+    plain = PLAN.index("[[subjects.conditions]]")
+
+    assert "one must stand without, to move from" in faults(PLAN[:plain] + ALTERED)
+
+
 @pytest.mark.parametrize(
     ("written", "instead", "said"),
     [

@@ -13,8 +13,7 @@ from runs.models import Response, Run, RunState, Wave
 from runs.plan_file import parse_data
 from runs.waves import lock_wave, save_draft
 from tests.factories import make_bank, make_user, pair_bank_data
-from tests.runs.factories import BankFactory, RunFactory, SubjectFactory
-from tests.runs.test_control import priced
+from tests.runs.factories import BankFactory, RunFactory, SubjectFactory, priced
 from tests.runs.test_drafts import WHOLE
 from tests.runs.test_run_command import DEMO_PLAN
 

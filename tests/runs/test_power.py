@@ -1,10 +1,13 @@
 """Power and widths, held to published values and to studies played through."""
 
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from runs.estimate import percent
 from runs.power import ASSUMED, Spread, half_width, parity_power, power_table, tost_power
 
 # The power of two one-sided tests in a 2 x 2 crossover, ratio 0.95, limits 0.80 to 1.25, as printed
@@ -77,3 +80,15 @@ def test_the_variance_of_a_gap_is_that_of_two_arms():
     assert spread.of_gap(5) ** 2 == pytest.approx(0.262)
     # 1 + (0.25 + 0.18) / 3
     assert spread.of_item(3) ** 2 == pytest.approx(1.1433333)
+
+
+def test_the_table_in_the_documents_is_the_one_that_is_told():
+    text = (Path(__file__).parents[2] / "docs/statistics/power.md").read_text()
+    printed = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in text.splitlines()
+        if re.match(r"\| \d+ \|", line)
+    ]
+    assert printed == [
+        [str(pairs), *(percent(power) for power in row)] for pairs, row in power_table()
+    ]

@@ -231,9 +231,53 @@ def test_the_page_asks_the_database_as_often_for_many_rows_as_for_few(
     )
 
     for run in (few, many):
-        with django_assert_num_queries(7):
+        with django_assert_num_queries(8):
             client.get(page_of(run), **HTMX)
 
 
 def test_the_maintainers_group_is_there():
     assert Group.objects.filter(name="maintainer").exists()
+
+
+def test_each_run_tells_its_own_rate_and_time_left(client, maintainer):
+    run = RunFactory(wave__trials=1, wave__bank__items=5, rows=True)
+    still = RunFactory(wave=run.wave, condition="warm", rows=True)
+    ago = timezone.now() - timedelta(seconds=20)
+    for row in run.responses.all()[:2]:
+        type(row).objects.filter(pk=row.pk).update(
+            status=Status.FAILED, completed_at=ago, attempts=[attempt("empty")]
+        )
+
+    told = {one.condition: one for one in progress_of(run.wave).runs}
+
+    assert told["default"].per_second == pytest.approx(0.1, rel=0.05)
+    assert told["default"].seconds_left == pytest.approx(30, abs=2)
+    assert (told["warm"].per_second, told["warm"].time_left) == (0.0, "")
+    assert still.responses.pending().count() == 5
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        (RunState.ASKING, "asking"),
+        (RunState.PAUSED, "paused or stopped"),
+        (RunState.PLANNED, "not started"),
+        (RunState.CANCELLED, "asked to its end"),
+    ],
+)
+def test_the_list_says_how_each_wave_stands(client, maintainer, state, said):
+    RunFactory(state=state)
+    assertContains(client.get(reverse("runs:waves")), f"<td>{said}</td>", html=True)
+
+
+def test_a_paused_run_says_why_and_a_cancelled_one_what_was_not_asked(client, maintainer):
+    run = RunFactory(rows=True, state=RunState.PAUSED, stop_reason="Lunch.")
+    RunFactory(
+        wave=run.wave, condition="warm", rows=True, state=RunState.CANCELLED, stop_reason="Enough."
+    )
+
+    page = client.get(page_of(run))
+
+    assertContains(page, "is paused: Lunch. Everything stored so far is safe.")
+    assertContains(page, "is cancelled: Enough. 8 trials not asked.")
+    assertContains(page, "Asking is paused.")

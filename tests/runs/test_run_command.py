@@ -8,7 +8,8 @@ from django.core.management.base import CommandError
 
 from compassion.celery import app
 from runs.models import Response, Run, RunState, Subject, Wave
-from tests.runs.factories import BankFactory, RunFactory, SubjectFactory, WaveFactory
+from runs.tasks import fetch_chunk
+from tests.runs.factories import BankFactory, RunFactory, SubjectFactory, WaveFactory, priced
 from tests.runs.test_plan_file import PLAN
 
 pytestmark = pytest.mark.django_db
@@ -187,3 +188,36 @@ def test_an_unknown_wave_is_named_with_those_there_are():
     WaveFactory(code="a-wave")
     with pytest.raises(CommandError, match="There is no wave x; the waves are: a-wave, b-wave"):
         call_command("run", "status", "x")
+
+
+def test_a_status_that_is_followed_is_said_again_until_the_wave_has_ended(capsys, monkeypatch):
+    run = RunFactory(rows=True)
+    waited = []
+
+    def a_worker_goes_on(seconds):
+        waited.append(seconds)
+        if len(waited) == 2:
+            fetch_chunk(run_id=run.pk)
+
+    monkeypatch.setattr("runs.management.commands.run.time.sleep", a_worker_goes_on)
+
+    call_command("run", "status", run.wave.code, "--follow")
+
+    said = capsys.readouterr().out
+    # What has not changed is not said again.
+    assert said.count("asking, 0 of 8 responses.") == 1
+    assert said.count("done, 8 of 8 responses.") == 1
+    assert len(waited) == 2
+
+
+def test_what_a_wave_has_cost_is_in_its_status(capsys):
+    run = priced("50")
+    Run.objects.filter(pk=run.pk).update(tokens_out=12)
+
+    call_command("run", "status", run.wave.code)
+    assert "Spent: 12.00 of 50.00 EUR." in capsys.readouterr().out
+
+    call_command("run", "status", run.wave.code, "--json")
+    told = json.loads(capsys.readouterr().out)
+    assert (told["cost"], told["ceiling"], told["currency"]) == (12, 50, "EUR")
+    assert told["runs"][0]["cost"] == 12

@@ -122,13 +122,14 @@ def _page(file: Path, ratings: RatingsFile, report: AgreementReport) -> Iterator
     yield from _table(report)
     yield ""
     yield from _cautions(report)
+    yield f"The scale is {report.scale_in_words}. {report.alpha_meaning}"
+    yield report.meaning
+    yield ""
     for family, names in FAMILIES.items():
         yield from _family(report, family, names)
     yield from _generalised(report)
     yield from _pairs(report)
     yield NO_LIGHT
-    yield f"The scale is {report.scale_in_words}. {report.alpha_meaning}"
-    yield report.meaning
     yield f"Seed {report.seed}, {report.replicates:,} resamples."
     yield from ratings.notes
     if n := ratings.n_empty_raters:

@@ -4,6 +4,7 @@ import json
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from dataclasses import asdict
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from runs.estimate import Estimate, estimate_of
 from runs.estimate_text import as_lines
 from runs.models import Provider, Run, RunState, Wave
 from runs.plan_file import PlanFileRefused, read_plan
+from runs.probed import probes_progress
 from runs.progress import Progress, progress_of
 from runs.refusals import WaveRefused
 from runs.waves import (
@@ -26,6 +28,7 @@ from runs.waves import (
     plan_wave,
     resume,
     save_draft,
+    start_probes,
     start_wave,
 )
 
@@ -34,8 +37,8 @@ FOLLOW_SECONDS = 2.0
 
 class Command(BaseCommand):
     help = (
-        "Take subjects through a bank: run plan, estimate, lock, start, status, pause, resume, "
-        "cancel, deviate, ceiling, import"
+        "Take subjects through a bank: run plan, estimate, lock, start, probe, status, pause, "
+        "resume, cancel, deviate, ceiling, import"
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -48,6 +51,7 @@ class Command(BaseCommand):
         for step, said in (
             ("lock", "close the plan of a draft for good"),
             ("start", "begin asking"),
+            ("probe", "ask whether subjects knew the items"),
         ):
             steps.add_parser(step, help=said).add_argument("wave")
         status = steps.add_parser("status", help="how far a wave has come")
@@ -183,6 +187,16 @@ class Command(BaseCommand):
         move_ceiling(found, ceiling, reason)
         self.stdout.write(f"{found} may cost {ceiling:.2f} {found.costs.currency} from now on.")
 
+    def probe_(self, wave: str) -> None:
+        found = _wave(wave)
+        begun = start_probes(found)
+        for run in begun:
+            self.stdout.write(f"The probes are put to {run.subject}.")
+        if begun:
+            self.stdout.write(f"A worker must run. See how far it is with: run status {found}")
+        else:
+            self.stdout.write(f"Every subject of {found} that can be asked has had the probes.")
+
     def status_(self, wave: str, json: bool, follow: bool) -> None:
         found = _wave(wave)
         if json:
@@ -212,6 +226,7 @@ STEPS = {
     "estimate": ("what",),
     "lock": ("wave",),
     "start": ("wave",),
+    "probe": ("wave",),
     "status": ("wave", "json", "follow"),
     "pause": ("wave", "subject", "condition", "reason"),
     "resume": ("wave", "subject", "condition", "reason"),
@@ -255,8 +270,23 @@ def _as_lines(wave: Wave, told: Progress) -> Iterator[str]:
         yield f"{run.subject} ({run.condition}): {run.state}: {counts}{cost}"
         if run.stop_reason:
             yield f"  {run.state}: {run.stop_reason}"
+        if run.changed:
+            yield f"  flagged: {run.changed}"
         if run.not_asked:
             yield f"  {run.not_asked} were not asked."
+    for probes in probes_progress(wave):
+        why = f", stopped: {probes.stop_reason}" if probes.stop_reason else ""
+        yield f"Probes of {probes.subject}: {probes.state}, {probes.ended} of {probes.total}{why}"
+    if checked := wave.leak_check:
+        yield (
+            f"Leak check: {checked['messages']} messages, {checked['hits']} hits; controls: "
+            f"{checked['fired']} of {checked['planted']} fired."
+        )
+    if told.undecided:
+        yield (
+            f"{told.undecided} replies seem to name their maker, and wait for you to decide: "
+            "see Names in replies on the page of the wave."
+        )
     if told.cost is not None:
         of = f" of {told.ceiling:.2f}" if told.ceiling is not None else ""
         yield f"Spent: {told.cost:.2f}{of} {told.currency}".rstrip() + "."
@@ -281,6 +311,8 @@ def _as_json(wave: Wave) -> str:
             "counts": told.counts,
             "per_second": round(told.per_second, 2),
             "seconds_left": told.seconds_left,
+            "leak_check": wave.leak_check,
+            "naming": {"found": told.named, "undecided": told.undecided},
             "cost": told.cost,
             "ceiling": told.ceiling,
             "currency": told.currency,
@@ -291,6 +323,7 @@ def _as_json(wave: Wave) -> str:
                     "state": run.state,
                     "stop_reason": run.stop_reason,
                     "counts": run.counts,
+                    "fingerprints": list(run.fingerprints),
                     "per_second": round(run.per_second, 2),
                     "seconds_left": run.seconds_left,
                     "cost": run.cost,
@@ -298,6 +331,7 @@ def _as_json(wave: Wave) -> str:
                 }
                 for run in told.runs
             ],
+            "probes": [asdict(probes) for probes in probes_progress(wave)],
         },
         indent=2,
     )
