@@ -21,7 +21,7 @@ from rating.probe.scored_run import ScoredRun
 from rating.probe.shelf import Shelf
 from runs.bank import BankFile
 from runs.control import cancel
-from runs.models import Bank, Item, Run, Wave
+from runs.models import NOT_STATED, Bank, Item, Run, Wave
 from runs.plan_file import PlanFileRefused, plan_of
 from runs.waves import import_responses, plan_wave
 
@@ -111,6 +111,7 @@ def plan_data(
                 "snapshot": snapshot,
                 "provider": "import",
                 "access_tier": ACCESS,
+                "quantisation": NOT_STATED,
                 "sampling": sampling,
                 "conditions": [{"name": CONDITION, "system_message": ""}],
             }
