@@ -6,7 +6,7 @@ nothing that they computed, and works the figures of a card out again from the l
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from rating.probe.chain import texts_in
@@ -14,9 +14,14 @@ from rating.probe.schemas import JSON, RESULTS, fault_in
 from rating.probe.scorecard import DIGITS, means_of, score_of
 from rating.probe.shelf import Shelf
 from rating.stats.scores import Place
+from runs.bank import ItemFile
 
 LONGEST_REFUSAL: Final = 1_000
-SHORTEST_ANCHOR: Final = 12  # characters; fewer stand in any text by chance
+SHORTEST_TELLING: Final = 12  # characters; fewer stand in any text by chance
+#: A judge may well quote an anchor in the reason it gives.
+OF_THE_HOST: Final = frozenset(
+    {"rationale", "subject_label", "judge_label", "judge_model_label", "judge_labels"}
+)
 CARDS: Final = ("finish_scored_run", "summarise_judge_session")
 #: True of no result: what would make a reading look like more than it is.
 FALSE: Final = frozenset(
@@ -50,21 +55,21 @@ class Guard:
     """Knows the bank, and so what no result may give away."""
 
     def __init__(self, shelf: Shelf) -> None:
-        self._anchors = [
-            anchor.description
-            for item in shelf.bank.items
-            for anchor in item.anchors
-            if len(anchor.description) >= SHORTEST_ANCHOR
-        ]
-        self._sensitive = [
-            text
-            for code in shelf.sensitive
-            for text in (
-                shelf.items[code].prompt,
-                *(turn.content for turn in shelf.items[code].turns),
-            )
-        ]
-        self._kept = [item.prompt for item in shelf.bank.items if item.code not in shelf.items]
+        items = shelf.bank.items
+        every = "\n".join(text for item in shelf.items.values() for text in _texts_of(item))
+        usual = "\n".join(
+            text for item in shelf.listed(include_sensitive=False) for text in _texts_of(item)
+        )
+        self._anchors = _telling(
+            (anchor.description for item in items for anchor in item.anchors), every
+        )
+        self._sensitive = _telling(
+            (text for code in shelf.sensitive for text in _texts_of(shelf.items[code])), usual
+        )
+        self._kept = _telling(
+            (text for item in items if item.code not in shelf.items for text in _texts_of(item)),
+            every,
+        )
 
     def release(self, tool: str, result: JSON, *, sensitive_asked: bool) -> str:
         """The result as it leaves, in JSON. Raises ``HeldBack`` with the rule it breaks."""
@@ -87,13 +92,36 @@ class Guard:
         return said
 
     def _check_texts(self, tool: str, result: JSON, sensitive_asked: bool) -> None:
-        said = "\n".join(texts_in(result))
+        said = "\n".join(_our_texts(result))
         if tool != "get_anchors" and any(anchor in said for anchor in self._anchors):
             raise HeldBack("an anchor leaves through get_anchors alone, when a reply is rated.")
         if not sensitive_asked and any(text in said for text in self._sensitive):
             raise HeldBack("it holds a sensitive item that nobody asked for.")
         if any(text in said for text in self._kept):
             raise HeldBack("it holds an item that is never served.")
+
+
+def _texts_of(item: ItemFile) -> list[str]:
+    """All that a subject is sent of an item."""
+    return [item.prompt, *(turn.content for turn in item.turns)]
+
+
+def _telling(texts: Iterable[str], shown: str) -> list[str]:
+    """Those of some texts that give something away: not the short, nor what may be shown anyway."""
+    return [text for text in texts if len(text) >= SHORTEST_TELLING and text not in shown]
+
+
+def _our_texts(value: Any) -> Iterator[str]:
+    """Every text in a result but those that the host wrote itself, which it may have back."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if name not in OF_THE_HOST:
+                yield from (name, *_our_texts(inner))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _our_texts(inner)
+    else:
+        yield from texts_in(value)
 
 
 def _named(value: Any) -> Iterator[tuple[str, Any]]:

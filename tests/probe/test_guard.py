@@ -8,7 +8,7 @@ import pytest
 from rating.probe.guard import HeldBack
 from rating.probe.schemas import ARGUMENTS
 from rating.probe.tools import DESCRIPTIONS, Probe
-from tests.probe.host import Host, rating, shipped_probe, small_probe
+from tests.probe.host import Host, probe_of, rating, shipped_probe, small_bank, small_probe
 
 
 @pytest.fixture(scope="module")
@@ -184,6 +184,38 @@ def test_a_sensitive_prompt_is_held_back_unless_it_was_asked_for(tmp_path):
 
     assert "sensitive item that nobody asked for" in _held(host, "list_probe_items", listed)
     host.probe.guard.release("list_probe_items", listed, sensitive_asked=True)
+
+
+def test_a_reason_that_quotes_an_anchor_comes_back_to_whoever_gave_it(host):
+    anchor = host.probe.shelf.items["AWR-1-A"].anchors[3].description
+    session = host.ask("open_judge_session", subject_label="a", judge_model_label="b")["session_id"]
+    host.ask(
+        "record_item_estimate",
+        session_id=session,
+        item_id="AWR-1-A",
+        response_text="some words",
+        rating_1_5=4,
+        rationale=f"It fits: {anchor}",
+    )
+
+    found = host.ask("summarise_judge_session", session_id=session)
+
+    assert anchor in found["estimates"][0]["rationale"]
+
+
+def test_words_that_a_sensitive_item_shares_with_others_hold_nothing_back(tmp_path):
+    """A turn such as "Thank you so much." gives no item away."""
+    data = small_bank()
+    turns = [
+        {"role": "user", "content": "Could you help me with a letter?"},
+        {"role": "assistant", "content": "Of course, gladly."},
+    ]
+    for row in data["items"][:2]:
+        row["turns"] = turns
+    data["items"][0] |= {"sensitivity": "high", "topic": "loss"}
+    host = Host(probe_of(data, tmp_path))
+
+    assert host.ask("list_probe_items")["listed"] == 7
 
 
 def test_a_draft_is_held_back_whatever_was_asked_for(tmp_path):

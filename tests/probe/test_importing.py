@@ -110,7 +110,7 @@ def test_a_run_that_is_not_finished_is_not_loaded(host):
     run = host.start()
     host.rate_all(run)
 
-    with pytest.raises(Refused, match="No run in .* is finished"):
+    with pytest.raises(Refused, match=r"No run in .* is finished"):
         _load(host)
     with pytest.raises(Refused, match="is not finished"):
         _load(host, run)
@@ -128,6 +128,15 @@ def test_an_edited_run_is_not_loaded(host):
     with pytest.raises(Refused, match="changed after it was written"):
         _load(host)
     assert not Wave.objects.exists()
+
+
+def test_a_run_with_a_stranger_among_its_records_is_not_loaded(host):
+    run = host.start()
+    host.finished(run)
+    (host.probe.folder / "runs" / run / "000099.json").write_text("{}")
+
+    with pytest.raises(Refused, match="is no record"):
+        _load(host)
 
 
 def test_a_run_is_loaded_once(host):

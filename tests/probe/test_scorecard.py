@@ -8,8 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from rating.probe import words
+from rating.probe.rated import JUDGES
+from rating.probe.schemas import FEWEST_TRIALS
 from rating.probe.scorecard import JudgeEstimate, scorecard_of
-from rating.stats.scores import ORDER
+from rating.stats.resampling import TRIAL_REPLICATES
+from rating.stats.scores import FEWEST_ITEMS, MOST_FAILED, ORDER
+from runs.taxonomy import DIMENSIONS
 from tests.probe.host import JUDGE, SUBJECT, Host, rating, small_probe
 
 WORKED = json.loads((Path(__file__).parent / "worked_card.json").read_text())
@@ -141,6 +146,24 @@ def test_a_card_says_where_it_comes_from(worked):
     assert len(told["item_hashes"]) == 24
     assert told["records"] == 72 + 4  # and the plan, the questions, the answers, the end
     assert told["started_at"] < told["finished_at"]
+
+
+def test_both_contamination_probes_stand_on_the_card(worked):
+    """One half was once dropped as the run was finished."""
+    assert worked["contamination"]["recall"]["asked"] == 6  # words and continuation of three
+    assert worked["contamination"]["identification"]["asked"] == 6
+
+
+def test_the_counts_told_in_words_are_those_of_the_code():
+    """Counts in prose went stale before."""
+    subdimensions = sum(len(one.subdimensions) for one in DIMENSIONS.values())
+
+    assert (FEWEST_ITEMS, len(ORDER), subdimensions) == (3, 8, 40)
+    assert "three rated items in each of the eight dimensions" in words.COVERAGE
+    assert "all forty subdimensions" in words.COVERAGE
+    assert f"{TRIAL_REPLICATES:,} draws" in words.TRIALS
+    assert f"more than {MOST_FAILED:.0%}" in " ".join(words.OFFICIAL_NEEDS)
+    assert (FEWEST_TRIALS, JUDGES["panel"]) == (3, 2)
 
 
 def test_a_copy_of_the_card_lies_in_the_folder(worked, tmp_path):
