@@ -79,6 +79,8 @@ def take_all(
         ("sign-in", "/sign-in/"),
         ("forgotten", "/password/forgotten/"),
         ("404", "/x"),
+        ("about", "/about/"),
+        ("published", "/published/"),
     ):
         page.goto(path)
         take(page, name)
@@ -116,6 +118,13 @@ def take_all(
     for name, path in (
         ("waves", "/waves/"),
         ("wave", "/waves/demo/"),
+        ("wave-new", "/waves/new/"),
+        ("subjects", "/subjects/"),
+        ("agreement", "/waves/demo/agreement/"),
+        ("results", "/waves/demo/results/"),
+        ("health", "/waves/demo/health/"),
+        ("gate", "/waves/demo/gate/"),
+        ("whole-report", "/waves/demo/report/"),
         ("report", "/reports/demo/"),
         ("raters", "/raters/"),
         ("effects", "/raters/effects/"),

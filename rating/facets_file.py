@@ -49,7 +49,7 @@ def facets_txt(rows: Iterable[ExportRow], scale: Sequence[int], title: str) -> s
         f"Title = {_plain(title)}",
         "Facets = 3",
         "Positive = 1",
-        "Non-centered = 1",
+        "Noncenter = 1",
         f"Models = ?,?,?,R{scale[-1]}K",
         "Labels =",
         *_labels("1, Response", responses),

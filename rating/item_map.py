@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
-from xml.etree import ElementTree
 
-from rating.charts import FONT, LETTER, LINE, NARROW, TEXT, WIDE, _lines, _named
+from rating.charts import LETTER, LINE, NARROW, WIDE, _lines, _named
+from rating.drawing import Drawing
 
 #: The colours a page defines as CSS variables, so that one picture serves both themes.
 TOKENS: Final = MappingProxyType(
@@ -88,27 +88,20 @@ def item_map(items: ItemMap, *, width: int = WIDE, colours: Mapping[str, str] = 
 
 class _Drawing:
     def __init__(self, items: ItemMap, width: int, colours: Mapping[str, str]) -> None:
-        self.items, self.width, self.colours = items, width, colours
+        self.items, self.colours = items, colours
         self.columns = 1 if width < WIDE else 2
         self.panel = (width - GAP * (self.columns - 1)) / self.columns
         height = HEAD + PLOT + FOOT
         rows = -(-len(items.panels) // self.columns)
         self.height = rows * height + LINE
-        size = f"{width} {self.height:g}".split()
-        self.root = ElementTree.Element(
-            "svg",
-            width=size[0],
-            height=size[1],
-            viewBox=f"0 0 {size[0]} {size[1]}",
-            attrib={"font-family": FONT, "font-size": str(TEXT)},
-        )
+        self.drawing = Drawing(width, self.height, colours)
         for place, name in enumerate(items.panels):
             x = (place % self.columns) * (self.panel + GAP)
             self._draw(name, x, place // self.columns * height)
-        self._text("Mean level across; up, within one level", 0, self.height - 4, "soft")
+        self.drawing.text("Mean level across; up, within one level", 0, self.height - 4, "soft")
 
     def svg(self) -> str:
-        return ElementTree.tostring(self.root, encoding="unicode")
+        return self.drawing.svg()
 
     def _draw(self, name: str, x: float, y: float) -> None:
         limits, top = self.items.limits, y + HEAD
@@ -122,9 +115,9 @@ class _Drawing:
             return bottom - share * PLOT
 
         [title] = _lines(name, self.panel, most=1) or [""]
-        self._text(title, x, y + LINE, "ink")
+        self.drawing.text(title, x, y + LINE, "ink")
         low, high = across(limits.lowest + limits.margin), across(limits.highest - limits.margin)
-        self._add(
+        self.drawing.add(
             "rect",
             x=low,
             y=top,
@@ -135,17 +128,17 @@ class _Drawing:
             stroke_dasharray="3 3",
         )
         for level in range(limits.lowest, limits.highest + 1):
-            self._line(across(level), top, across(level), bottom)
-            self._text(str(level), across(level), bottom + LINE, "soft", "middle")
+            self.drawing.line(across(level), top, across(level), bottom)
+            self.drawing.text(str(level), across(level), bottom + LINE, "soft", "middle")
         for share in (0.0, 0.5, 1.0):
-            self._line(left, up(share), right, up(share))
-            self._text(f"{100 * share:.0f}%", left - 6, up(share) + 4, "soft", "end")
+            self.drawing.line(left, up(share), right, up(share))
+            self.drawing.text(f"{100 * share:.0f}%", left - 6, up(share) + 4, "soft", "end")
         dots = [dot for dot in self.items.dots if dot.panel == name]
         circles: list[Box] = []
         for dot in dots:
             cx, cy = across(dot.mean), up(dot.within_one)
             circles.append((cx - RADIUS, cy - RADIUS, cx + RADIUS, cy + RADIUS))
-            self._add(
+            self.drawing.add(
                 "circle",
                 cx=cx,
                 cy=cy,
@@ -155,7 +148,7 @@ class _Drawing:
                 stroke_width=2,
             )
         if not dots:
-            self._text("No item to show yet", left + 8, top + PLOT / 2, "soft")
+            self.drawing.text("No item to show yet", left + 8, top + PLOT / 2, "soft")
         self._label(dots, circles, (x, top - RADIUS, x + self.panel, bottom + RADIUS))
 
     def _label(self, dots: Sequence[Dot], circles: Sequence[Box], room: Box) -> None:
@@ -176,32 +169,8 @@ class _Drawing:
                 inside = inside and box[3] - 7 <= room[3]
                 if inside and not any(_meet(box, one) for one in taken):
                     taken.append(box)
-                    self._text(dot.code, left + 2, centre + 4, "ink")
+                    self.drawing.text(dot.code, left + 2, centre + 4, "ink")
                     break
-
-    def _line(self, x: float, y: float, x2: float, y2: float) -> None:
-        self._add("line", x1=x, y1=y, x2=x2, y2=y2, stroke=self.colours["grid"])
-
-    def _text(self, text: str, x: float, y: float, colour: str, anchor: str = "start") -> None:
-        # A rim in the colour of the ground keeps lines of the grid from striking words through.
-        part = self._add(
-            "text",
-            x=x,
-            y=y,
-            fill=self.colours[colour],
-            text_anchor=anchor,
-            paint_order="stroke",
-            stroke=self.colours["surface"],
-            stroke_width=3,
-        )
-        part.text = text
-
-    def _add(self, tag: str, **attributes: float | str) -> ElementTree.Element:
-        written = {
-            name.replace("_", "-"): value if isinstance(value, str) else f"{value:g}"
-            for name, value in attributes.items()
-        }
-        return ElementTree.SubElement(self.root, tag, written)
 
 
 def _meet(one: Box, other: Box) -> bool:

@@ -1,28 +1,36 @@
 """The agreement report of a wave, for maintainers. Who looks is put on record."""
 
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_safe
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
 
+from rating import exports
+from rating.exports import ALL, FILES, TYPES, Exports
 from rating.models import Exposure, Role, Saw, User
-from rating.wave_report import FILES, file_of, wave_report
+from rating.wave_report import wave_report
 from runs.access import role_required
 from runs.models import Wave
 
-TYPES = {"html": "text/html", "json": "application/json", "csv": "text/csv", "txt": "text/plain"}
-POOLED = ("report.html", "report.json")
-NO_SUBJECTS = ("ratings_wide.csv", "facets.csv", "facets.txt")
+ASKED = "All files are being made. Look here again in a minute."
+WAITED = "All files are being made already, since {at}."
+
+
+class StaffRequest(HttpRequest):
+    user: User
 
 
 @require_safe
 @role_required(Role.MAINTAINER)
-def show(request: HttpRequest, wave: str) -> HttpResponse:
+def show(request: StaffRequest, wave: str) -> HttpResponse:
     """How far raters agree, all subjects pooled, and what is known of the subjects themselves."""
     found = _wave(wave)
     _record(request, Saw.FIGURES, found)
     if found.unblinded_at:
         _record(request, Saw.SUBJECTS, found)
     made = wave_report(found)
+    waiting, ready = exports.newest(found)
     return render(
         request,
         "rating/report.html",
@@ -35,26 +43,59 @@ def show(request: HttpRequest, wave: str) -> HttpResponse:
             "blinding": made.blinding,
             "probes": made.probes,
             "made_at": made.made_at,
-            "files": FILES,
+            "files": FILES.values(),
+            "waiting": waiting,
+            "ready": ready,
         },
     )
 
 
 @require_safe
 @role_required(Role.MAINTAINER)
-def download(request: HttpRequest, wave: str, name: str) -> HttpResponse:
+def download(request: StaffRequest, wave: str, name: str) -> HttpResponse:
     """One of the report's files. Whoever has its single ratings no longer rates this wave."""
+    found = _wave(wave)
+    if name == ALL:
+        return _everything(request, found)
     if name not in FILES:
         raise Http404
-    found = _wave(wave)
-    _record(request, Saw.FIGURES if name in POOLED else Saw.RATINGS, found)
-    if name not in NO_SUBJECTS and found.unblinded_at:
+    _record(request, FILES[name].saw, found)
+    if FILES[name].by_subject and found.unblinded_at:
         _record(request, Saw.SUBJECTS, found)
-    kind = TYPES[name.rpartition(".")[2]]
+    return _file(found, name, Exports(found).file(name), FILES[name].media_type)
+
+
+@require_POST
+@role_required(Role.MAINTAINER)
+def ask_for_all(request: StaffRequest, wave: str) -> HttpResponse:
+    """Have all files made in one, by a worker: of many ratings that takes a while."""
+    found = _wave(wave)
+    now = timezone.now()
+    waiting, _ = exports.newest(found)
+    if waiting and now - waiting.asked_at < exports.PATIENCE:
+        messages.info(request, WAITED.format(at=f"{timezone.localtime(waiting.asked_at):%H:%M}"))
+    else:
+        exports.ask(found, request.user, now=now)
+        messages.info(request, ASKED)
+    return redirect("rating:report", found.code)
+
+
+def _everything(request: StaffRequest, wave: Wave) -> HttpResponse:
+    """What a worker has made, with single ratings in it."""
+    _, ready = exports.newest(wave)
+    if ready is None:
+        raise Http404
+    _record(request, Saw.RATINGS, wave)
+    if wave.unblinded_at:
+        _record(request, Saw.SUBJECTS, wave)
+    return _file(wave, ALL, bytes(ready.content or b""), TYPES["zip"])
+
+
+def _file(wave: Wave, name: str, content: bytes, media_type: str) -> HttpResponse:
     return HttpResponse(
-        file_of(found, name),
-        content_type=f"{kind}; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{found.code}-{name}"'},
+        content,
+        content_type=media_type,
+        headers={"Content-Disposition": f'attachment; filename="{wave.code}-{name}"'},
     )
 
 
@@ -62,6 +103,5 @@ def _wave(code: str) -> Wave:
     return get_object_or_404(Wave.objects.select_related("bank"), code=code)
 
 
-def _record(request: HttpRequest, saw: Saw, wave: Wave) -> None:
-    assert isinstance(request.user, User)
+def _record(request: StaffRequest, saw: Saw, wave: Wave) -> None:
     Exposure.objects.create(person=request.user, saw=saw, wave=wave)

@@ -1,5 +1,6 @@
 """How far two reviewers of one item agree, and who could review next."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,6 +11,7 @@ from rating.review_choice import Standing
 from rating.reviews import Wording, waiting_for, wordings
 from rating.stats.agreement import (
     Coefficient,
+    Floats,
     Interval,
     Patterns,
     Undefined,
@@ -68,29 +70,53 @@ class Line:
 
 
 def agreement() -> list[Line]:
-    """Agreement of the first two independent reviews of each wording, by criterion and verdict.
+    """Agreement of the first two independent reviews of each wording, by criterion and verdict."""
+    said = answers()
+    return [_line(title, patterns) for title, patterns in said.patterns()]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What two reviewers each said of a wording; ``said`` has shape (wordings, 2, questions).
+
+    1 is yes, or a wording that is validated. ``reviewers`` is how many people gave these.
+    """
+
+    said: Floats
+    reviewers: int
+
+    def patterns(self) -> list[tuple[str, Patterns]]:
+        """The answers to each question, tallied, with its title."""
+        return [
+            (title, tally(self.said[:, :, place].T, SCALE))
+            for place, title in enumerate(TITLES.values())
+        ]
+
+
+def answers(hashes: Collection[str] | None = None) -> Answers:
+    """The first two independent reviews of each wording; of these wordings alone, if given.
 
     A third review, and one that confirms an earlier one after a change, are not independent of
     what is compared, and stay out.
     """
     names = (*CRITERIA, "verdict")
-    rows = (
-        ItemReview.objects.live()
-        .filter(number__in=[1, 2], still_stands_of=None)
-        .order_by("content_hash", "number")
-        .values_list("content_hash", *names)
-    )
+    rows = ItemReview.objects.live().filter(number__in=[1, 2], still_stands_of=None)
+    if hashes is not None:
+        rows = rows.filter(content_hash__in=hashes)
     said: dict[str, list[tuple[float, ...]]] = {}
-    for wording, *met, verdict in rows:
+    people: dict[str, set[int]] = {}
+    for wording, reviewer, *met, verdict in rows.order_by("content_hash", "number").values_list(
+        "content_hash", "reviewer", *names
+    ):
         said.setdefault(wording, []).append(
             (*(float(one) for one in met), float(verdict == Verdict.VALIDATED))
         )
-    twice = [both for both in said.values() if len(both) == 2]
-    answers = np.array(twice, dtype=np.float64).reshape(len(twice), 2, len(names))
-    return [
-        _line(TITLES[name], tally(answers[:, :, place].T, SCALE))
-        for place, name in enumerate(names)
-    ]
+        people.setdefault(wording, set()).add(reviewer)
+    twice = {wording: both for wording, both in said.items() if len(both) == 2}
+    return Answers(
+        np.array(list(twice.values()), dtype=np.float64).reshape(len(twice), 2, len(names)),
+        len({one for wording in twice for one in people[wording]}),
+    )
 
 
 def _line(title: str, patterns: Patterns) -> Line:

@@ -17,6 +17,7 @@ from rating.models import (
     Slot,
     Unblinding,
 )
+from rating.publications import Correction, Publication
 from runs.guards import Guard, no_change, no_delete
 
 OWN_ANCHOR = (
@@ -504,5 +505,23 @@ GUARDS = [
             "A change is to an item of the version that the draft stands on.",
         )
         for event in ON_WRITING
+    ),
+    no_change(Publication, "What was published stays as it was: append a correction."),
+    no_delete(Publication, "What was published stays as it was: append a correction."),
+    Guard(
+        "rating_publication_of_an_unblinded_wave",
+        "rating_publication",
+        "INSERT",
+        "(SELECT w.unblinded_at FROM runs_wave w WHERE w.id = NEW.wave_id) IS NULL",
+        "A report is published after its wave was unblinded.",
+    ),
+    no_change(Correction, "A correction stays as it is: append another."),
+    no_delete(Correction, "A correction stays as it is: append another."),
+    Guard(
+        "rating_correction_of_a_published_wave",
+        "rating_correction",
+        "INSERT",
+        "(SELECT w.published_at FROM runs_wave w WHERE w.id = NEW.wave_id) IS NULL",
+        "Only what is published is corrected.",
     ),
 ]

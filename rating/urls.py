@@ -3,6 +3,7 @@
 from django.urls import path
 
 from rating import (
+    agreement_views,
     bank_views,
     becoming_views,
     care_views,
@@ -10,6 +11,8 @@ from rating import (
     masking_views,
     norming_views,
     people_views,
+    public_views,
+    publishing_views,
     raters_views,
     report_views,
     review_views,
@@ -20,6 +23,10 @@ from rating import (
 
 app_name = "rating"
 urlpatterns = [
+    path("about/", public_views.about, name="about"),
+    path("published/", public_views.published, name="published"),
+    path("published/<slug:wave>/", public_views.report, name="published_report"),
+    path("published/<slug:wave>/<str:name>", public_views.download, name="published_file"),
     path("rate/", views.queue, name="queue"),
     path("rate/next/", views.start, name="start"),
     path("rate/<uuid:code>/", views.rate, name="rate"),
@@ -67,6 +74,15 @@ urlpatterns = [
     path("waves/<slug:wave>/names/<slug:code>/", masking_views.cover, name="cover"),
     path("waves/<slug:wave>/key/", unblinding_views.key, name="key"),
     path("waves/<slug:wave>/key.csv", unblinding_views.key_file, name="key_file"),
+    path("waves/<slug:wave>/agreement/", agreement_views.agreement, name="agreement"),
+    path("waves/<slug:wave>/agreement/<uuid:code>/", agreement_views.readings, name="readings"),
+    path("waves/<slug:wave>/results/", publishing_views.results, name="results"),
+    path("waves/<slug:wave>/parity/", publishing_views.parity, name="parity"),
+    path("waves/<slug:wave>/health/", publishing_views.health, name="health"),
+    path("waves/<slug:wave>/gate/", publishing_views.gate, name="gate"),
+    path("waves/<slug:wave>/why/", publishing_views.why, name="why"),
+    path("waves/<slug:wave>/report/", publishing_views.report, name="whole_report"),
+    path("waves/<slug:wave>/report/<str:name>", publishing_views.report_file, name="whole_file"),
     path("people/", people_views.people, name="people"),
     path("people/<int:pk>/expertise/", people_views.expertise, name="expertise"),
     path("join/<str:token>/", people_views.accept, name="join"),
@@ -76,5 +92,6 @@ urlpatterns = [
     path("bank/<int:pk>/draft/", bank_views.draft, name="draft_version"),
     path("bank/<int:pk>/draft/<path:code>/", bank_views.draft_item, name="draft_item"),
     path("reports/<slug:wave>/", report_views.show, name="report"),
+    path("reports/<slug:wave>/everything/", report_views.ask_for_all, name="report_all"),
     path("reports/<slug:wave>/<str:name>", report_views.download, name="report_file"),
 ]

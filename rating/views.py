@@ -109,8 +109,11 @@ class RaterRequest(HttpRequest):
 
 
 @require_safe
+@login_not_required
 def home(request: RaterRequest) -> HttpResponse:
-    """One next step for each role."""
+    """One next step for each role. Whoever has not signed in reads what this is about."""
+    if not request.user.is_authenticated:
+        return redirect("rating:about")
     roles = request.user.roles
     return render(
         request,

@@ -19,7 +19,6 @@ class Sight(StrEnum):
     YES = "yes"
     OWN = "own"
     POOLED = "pooled"
-    COUNTS = "counts alone"
     BY_CODE = "by code name"
     OWN_CARD = "on own cards"
     UNSENT = "on a card not yet sent"
@@ -88,7 +87,7 @@ THINGS: Final = (
     Thing("agreement", "How far raters agree", {"maintainer": _always(Sight.POOLED)}),
     Thing("models", "Which models are asked", {"maintainer": _always(Sight.YES)}),
     Thing("key", "Which model gave which response", {"maintainer": _then(Sight.YES)}),
-    Thing("figures", "Levels by model", {"maintainer": _then(Sight.COUNTS)}),
+    Thing("figures", "Levels by model", {"maintainer": _then(Sight.YES)}),
     Thing("known", "Whether a model knew the items", {"maintainer": _always(Sight.YES)}),
     Thing(
         "itself",

@@ -412,6 +412,8 @@ class Wave(models.Model):
     # From then on no rating counts that was not there before; then it may be told who said what.
     ratings_frozen_at = models.DateTimeField(null=True, blank=True)
     unblinded_at = models.DateTimeField(null=True, blank=True)
+    # From then on anyone may read its report.
+    published_at = models.DateTimeField(null=True, blank=True)
     # What the leak checks looked at when asking last began, and that their controls fired.
     leak_check = models.JSONField(default=dict, blank=True)
 
@@ -433,6 +435,10 @@ class Wave(models.Model):
             models.CheckConstraint(
                 condition=Q(unblinded_at=None) | Q(ratings_frozen_at__isnull=False),
                 name="runs_wave_unblinded_was_frozen",
+            ),
+            models.CheckConstraint(
+                condition=Q(published_at=None) | Q(unblinded_at__isnull=False),
+                name="runs_wave_published_was_unblinded",
             ),
         ]
 

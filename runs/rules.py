@@ -92,7 +92,13 @@ GUARDS = [
     no_change(
         Wave,
         PLAN_LOCKED,
-        but=("ratings_frozen_at", "unblinded_at", "cost_ceiling", "leak_check"),
+        but=(
+            "ratings_frozen_at",
+            "unblinded_at",
+            "published_at",
+            "cost_ceiling",
+            "leak_check",
+        ),
         when=LOCKED,
     ),
     Guard(
@@ -109,6 +115,13 @@ GUARDS = [
         "UPDATE",
         "OLD.unblinded_at IS NOT NULL AND NEW.unblinded_at IS DISTINCT FROM OLD.unblinded_at",
         "A wave is unblinded once: the moment never changes.",
+    ),
+    Guard(
+        "runs_wave_published_once",
+        "runs_wave",
+        "UPDATE",
+        "OLD.published_at IS NOT NULL AND NEW.published_at IS DISTINCT FROM OLD.published_at",
+        "A wave is published once: append a correction.",
     ),
     no_delete(Wave, PLAN_LOCKED, when=LOCKED),
     no_change(

@@ -1,4 +1,4 @@
-"""How far a wave has come, from its draft to its unblinding, in words and dates."""
+"""How far a wave has come, from its draft to its publication, in words and dates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from django.db.models import Min
 
 from runs.models import Response, Run, Wave
 
-NAMES = ("Draft", "Locked", "Asking", "Rating", "Frozen", "Unblinded")
+NAMES = ("Draft", "Locked", "Asking", "Rating", "Frozen", "Unblinded", "Published")
 
 
 @dataclass(frozen=True)
@@ -41,5 +41,6 @@ def stages_of(wave: Wave) -> tuple[Stage, ...]:
             came,
             wave.ratings_frozen_at,
             wave.unblinded_at,
+            wave.published_at,
         )
     )

@@ -65,7 +65,7 @@ def test_what_a_person_saw_is_kept_in_no_store(client):
 
 
 def test_every_page_asks_for_sign_in_but_those_that_open_the_door(client):
-    for name in ("home", "rating:queue", "rating:people", "runs:waves", "rating:guidelines"):
+    for name in ("rating:queue", "rating:people", "runs:waves", "rating:guidelines"):
         answer = client.get(reverse(name))
         assert (answer.status_code, answer.url.split("?")[0]) == (302, reverse("account_login"))
 

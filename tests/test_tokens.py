@@ -35,12 +35,29 @@ HIDDEN = re.compile(
 CODES = re.compile(r"\b(?:AWR|EMP|ACT|EQU|BND|ACC|SYS|INT|UNC)(?:-\d+-\w+)?\b")
 STAFF = {
     "_agreement.html",
+    "_behind.html",
+    "_not_yet.html",
+    "_report_pages.html",
+    "gate.html",
+    "health.html",
+    "parity.html",
+    "results.html",
+    "whole_report.html",
+    "why.html",
     "_coverage.html",
     "_item_checks.html",
     "_item_figures.html",
     "_items_rated.html",
     "bank.html",
     "bank_of.html",
+    "_breakdown.html",
+    "_crossing.html",
+    "_disputed.html",
+    "_item_map.html",
+    "_look_form.html",
+    "_probes.html",
+    "_severity.html",
+    "agreement.html",
     "care.html",
     "draft.html",
     "draft_item.html",
@@ -50,6 +67,7 @@ STAFF = {
     "names.html",
     "people.html",
     "raters.html",
+    "readings.html",
     "report.html",
     "report_file.html",
     "unblind.html",
@@ -129,7 +147,7 @@ def test_both_themes_have_the_same_tokens() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["site.css", "staff.css", "settle.css", "becoming.css", "bank.css"]
+    "name", ["site.css", "staff.css", "settle.css", "becoming.css", "bank.css", "public.css"]
 )
 def test_colours_stand_in_the_token_block_alone(name: str) -> None:
     css = (BASE / "static/css" / name).read_text()
@@ -146,7 +164,7 @@ def test_colours_stand_in_the_token_block_alone(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["site.css", "staff.css", "settle.css", "becoming.css", "bank.css"]
+    "name", ["site.css", "staff.css", "settle.css", "becoming.css", "bank.css", "public.css"]
 )
 def test_a_style_sheet_asks_only_for_tokens_and_files_that_exist(name: str) -> None:
     css = (BASE / "static/css" / name).read_text()

@@ -18,7 +18,7 @@ from rating import blinding, guessing, reviews
 from rating.models import CRITERIA, Adjudication, Assignment, Rating, ReviewHold, Role, User
 from rating.review_card import ReviewCard
 from rating.reviews import Given
-from runs.models import Probe, Probing, Run, Wave
+from runs.models import Probe, Probing, Response, Run, Wave
 from tests.factories import (
     leased,
     make_bank,
@@ -114,6 +114,7 @@ def every_path(person: User, wave: Wave) -> Iterator[str]:
         *Assignment.objects.exclude(rater=person).values_list("code", flat=True)[:2],
         *Adjudication.objects.values_list("code", flat=True),
         *ReviewHold.objects.values_list("code", flat=True),
+        *Response.objects.filter(ratings__slot=2).values_list("code", flat=True)[:1],
         uuid4(),
     ]
     values = {
@@ -122,6 +123,10 @@ def every_path(person: User, wave: Wave) -> Iterator[str]:
         "name": [
             "report.html",
             "report.json",
+            "figures.csv",
+            "internal.zip",
+            "public.zip",
+            "report.pdf",
             "ratings.csv",
             "facets.txt",
             "key.csv",

@@ -50,7 +50,7 @@ def test_the_specification_names_each_number_and_holds_the_ratings():
         "Title = w1",
         "Facets = 3",
         "Positive = 1",
-        "Non-centered = 1",
+        "Noncenter = 1",
         "Models = ?,?,?,R5K",
         "Labels =",
     ]

@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
+from rating.exports import Exports
 from rating.models import Exposure, Kind, Rating, Saw
 from rating.probe_report import (
     LATER,
@@ -21,7 +22,7 @@ from rating.probe_report import (
 )
 from rating.probing import levels_of, probes_of, reruns_of, sensitivities_of
 from rating.stats.reruns import Verdict
-from rating.wave_report import file_of, wave_report
+from rating.wave_report import wave_report
 from runs.guards import lifted
 from runs.models import Anchor, Probe, ProbeKind, Probing, Response, Run, RunState, Status, Wave
 from tests.factories import bank_data, make_bank, make_rater, make_user, make_wave
@@ -218,11 +219,11 @@ def test_all_of_it_is_in_the_report_and_its_files(wave, client):
     client.force_login(maintainer := make_user("maintainer"))
 
     page = client.get(reverse("rating:report", args=[wave.code]))
-    data = json.loads(file_of(wave, "report.json"))["probes"]
+    data = json.loads(Exports(wave).file("report.json"))["probes"]
 
     for words in ("Whether they knew the items", "cold", "lower: It is cold.", run.subject.code):
         assertContains(page, words)
-        assert words in file_of(wave, "report.html")
+        assert words in Exports(wave).file("report.html").decode()
     assert data["contamination"]["subjects"][0]["verdict"] == "incomplete"
     assert data["determinism"]["subjects"][0]["n"] == 2
     assert data["reruns"]["pairs"][0]["n_items"] == ITEMS

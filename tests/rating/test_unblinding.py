@@ -16,6 +16,7 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 from rating import unblinding
 from rating.adjudication import open_due
 from rating.consistency import faults
+from rating.exports import Exports
 from rating.models import (
     Assignment,
     Event,
@@ -42,7 +43,7 @@ from rating.queue import (
     void,
 )
 from rating.unblinding import Refused, freeze, still_open
-from rating.wave_report import export_rows, file_of, key_of
+from rating.wave_report import export_rows, key_of
 from runs.models import Response, Wave, WaveKind
 from runs.signals import responses_completed
 from runs.stages import NAMES, stages, stages_of
@@ -561,7 +562,7 @@ def test_before_unblinding_there_is_no_key_and_no_column_of_one(client, wave, ma
         with pytest.raises(ValueError, match="not unblinded"):
             key_of(wave)
         subject = wave.runs.get().subject
-        text = file_of(wave, "ratings.csv")
+        text = Exports(wave).file("ratings.csv").decode()
         assert "subject" not in text.splitlines()[0]
         assert subject.code not in text
         assert not any(row.subject or row.condition or row.trial for row in export_rows(wave))
@@ -655,7 +656,7 @@ def test_the_wave_page_says_at_which_stage_the_wave_is(client, wave, maintainer)
 def test_the_last_stage_that_was_reached_is_the_current_one():
     moment = timezone.now()
 
-    found = stages([moment, moment, None, None, None, None])
+    found = stages([moment, moment, None, None, None, None, None])
 
     assert [stage.name for stage in found] == list(NAMES)
-    assert [stage.current for stage in found] == [False, True, False, False, False, False]
+    assert [stage.current for stage in found] == [False, True, False, False, False, False, False]

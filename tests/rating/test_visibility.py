@@ -389,7 +389,9 @@ def of_figures(seen: Found, sight: Sight) -> bool:
     row = re.compile(rf'<tr>(?:(?!</tr>).)*{model}(?:(?!</tr>).)*<td class="number">{n}</td>', re.S)
     counts = any(row.search(body) for body in seen.bodies)
     means = any(re.search(mean, body) for mean in seen.means for body in seen.bodies)
-    return {Sight.NO: not counts and not means, Sight.COUNTS: counts and not means}[sight]
+    # The few ratings of this world give no number: then its reason stands by the model's name.
+    told = any(seen.has(one.model, "this number cannot be given") for one in seen.all)
+    return {Sight.NO: not counts and not means and not told, Sight.YES: counts and told}[sight]
 
 
 def of_known(seen: Found, sight: Sight) -> bool:

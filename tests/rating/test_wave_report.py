@@ -11,9 +11,10 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django.asserts import assertContains
 
+from rating.exports import FILES, MANIFEST
 from rating.models import Assignment, Exposure, Role, SkipReason
 from rating.queue import NoWork, lease, rate, reclaim, skip
-from rating.wave_report import FILES, export_rows, wave_report
+from rating.wave_report import export_rows, wave_report
 from tests.factories import (
     bank_data,
     given,
@@ -142,8 +143,8 @@ def test_no_other_file_can_be_fetched(client, wave):
 def test_the_command_writes_the_files_and_they_name_no_subject(wave, tmp_path):
     call_command("report", wave.code, out=tmp_path / "new", stdout=io.StringIO())
 
-    written = {path.name: path.read_bytes().decode() for path in (tmp_path / "new").iterdir()}
-    assert set(written) == set(FILES)
+    written = {path.name: path.read_text("latin-1") for path in (tmp_path / "new").iterdir()}
+    assert set(written) == {*FILES, MANIFEST}
     subject = wave.runs.get().subject
     assert not any(subject.snapshot in text or subject.code in text for text in written.values())
     content = json.loads(written["report.json"])

@@ -104,6 +104,15 @@ ATTEMPTS: dict[str, Callable[[World], object]] = {
         ),
         of(Wave.objects.filter(pk=w.wave.pk), unblinded_at=None),
     ),
+    "runs_wave_published_once": lambda w: (
+        of(
+            Wave.objects.filter(pk=w.wave.pk),
+            ratings_frozen_at=timezone.now(),
+            unblinded_at=timezone.now(),
+            published_at=timezone.now(),
+        ),
+        of(Wave.objects.filter(pk=w.wave.pk), published_at=timezone.now()),
+    ),
     "runs_run_no_change": lambda w: of(Run.objects.filter(pk=w.run.pk), system_message="Other"),
     "runs_run_no_delete": lambda w: Run.objects.filter(pk=w.run.pk)._raw_delete("default"),
     "runs_run_no_late_insert": lambda w: RunFactory(wave=w.wave),

@@ -5,12 +5,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from rating.wave_report import FILES, file_of
+from rating.exports import Exports
 from runs.models import Wave
 
 
 class Command(BaseCommand):
-    help = "Write the agreement report of a wave: report.html, report.json and two CSV files."
+    help = "Write the agreement report of a wave, its ratings, what they mean, and their hashes."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("wave", help="the wave's code")
@@ -23,10 +23,8 @@ class Command(BaseCommand):
             raise CommandError(f"There is no wave {wave}; the waves are: {known or 'none yet'}.")
         try:
             out.mkdir(parents=True, exist_ok=True)
-            for name in FILES:
-                # newline="" keeps the line ends that the CSV standard asks for.
-                with open(out / name, "w", encoding="utf-8", newline="") as file:
-                    file.write(file_of(found, name))
+            for name, content in Exports(found).files():
+                (out / name).write_bytes(content)
+                self.stdout.write(str(out / name))
         except OSError as why:
             raise CommandError(f"{out} cannot be written: {why.strerror}.") from None
-        self.stdout.write("\n".join(str(out / name) for name in FILES))

@@ -1,0 +1,214 @@
+"""The files of a wave's report: each by itself, or all in one with what they mean and their hashes."""
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property, partial
+from typing import Any, Final
+
+from django.db import transaction
+from django.template.loader import render_to_string
+
+from rating import blinding_report, probe_report
+from rating.agreement_page import Look, agreement_page
+from rating.breakdown import Line
+from rating.counted import state_of
+from rating.dictionary import dictionary_csv
+from rating.export import ExportRow, ratings_csv, ratings_wide_csv
+from rating.facets_file import facets_csv, facets_txt
+from rating.figure import figure_as_json
+from rating.models import Export, Saw, User
+from rating.pdf import as_pdf
+from rating.report import as_json
+from rating.wave_document import wave_document
+from rating.wave_report import CARE, export_rows, wave_report
+from runs.models import Wave
+
+ALL: Final = "everything.zip"
+MANIFEST: Final = "manifest.json"
+PATIENCE: Final = timedelta(minutes=10)  # then a worker may be asked again
+BEGINNING: Final = (1980, 1, 1, 0, 0, 0)  # of time, as zip files have it: equal files, equal bytes
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that is offered: its name, what it is, and what whoever opens it has seen.
+
+    ``by_subject`` is whether it tells something of each subject once the wave is unblinded.
+    """
+
+    name: str
+    about: str
+    saw: Saw
+    by_subject: bool = False
+
+    @property
+    def media_type(self) -> str:
+        return TYPES[self.name.rpartition(".")[2]]
+
+
+TYPES: Final = {
+    "html": "text/html; charset=utf-8",
+    "json": "application/json; charset=utf-8",
+    "csv": "text/csv; charset=utf-8",
+    "txt": "text/plain; charset=utf-8",
+    "pdf": "application/pdf",
+    "zip": "application/zip",
+}
+FILES: Final = {
+    file.name: file
+    for file in (
+        File("report.html", "This report as one page, to keep or to print.", Saw.FIGURES, True),
+        File(
+            "report.pdf", "Its figures of agreement and blinding, with page numbers.", Saw.FIGURES
+        ),
+        File("report.json", "The same numbers, for a program.", Saw.FIGURES, True),
+        File("ratings.csv", "One line for each rating, with quotes and notes.", Saw.RATINGS, True),
+        File(
+            "ratings_wide.csv",
+            "One line for each response, a column for each rater.",
+            Saw.RATINGS,
+        ),
+        File("facets.csv", "Counted ratings alone, for R and the like.", Saw.RATINGS),
+        File("facets.txt", "The same ratings for FACETS, with what it needs to know.", Saw.RATINGS),
+        File("dictionary.csv", "What each column and key of these files means.", Saw.FIGURES),
+    )
+}
+
+
+class Exports:
+    """The files of one wave. What several of them need is read once."""
+
+    def __init__(self, wave: Wave) -> None:
+        self.wave = wave
+
+    def file(self, name: str) -> bytes:
+        """The bytes of one of ``FILES``."""
+        made = self._makers[name]()
+        return made if isinstance(made, bytes) else made.encode()
+
+    def files(self) -> Iterator[tuple[str, bytes]]:
+        """Every file with its name; last the manifest, which names the others and their hashes."""
+        hashes = {}
+        for name in FILES:
+            content = self.file(name)
+            hashes[name] = {
+                "sha256": hashlib.sha256(content).hexdigest(),
+                "bytes": len(content),
+            }
+            yield name, content
+        manifest = {
+            "wave": self.wave.code,
+            "bank_hash": self.wave.bank.content_hash,
+            "preregistration_hash": self.wave.preregistration_hash,
+            "seed": self.wave.seed,
+            "files": hashes,
+        }
+        yield MANIFEST, _json(manifest).encode()
+
+    def zipped(self) -> bytes:
+        """All of them in one."""
+        whole = io.BytesIO()
+        with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in self.files():
+                info = zipfile.ZipInfo(f"{self.wave.code}/{name}", BEGINNING)
+                info.external_attr = 0o644 << 16
+                archive.writestr(info, content, zipfile.ZIP_DEFLATED)
+        return whole.getvalue()
+
+    @cached_property
+    def rows(self) -> list[ExportRow]:
+        return export_rows(self.wave)
+
+    @property
+    def _makers(self) -> dict[str, Callable[[], str | bytes]]:
+        wave = self.wave
+        return {
+            "report.html": self._html,
+            "report.pdf": lambda: as_pdf(wave_document(wave)),
+            "report.json": self._json,
+            "ratings.csv": lambda: ratings_csv(self.rows, unblinded=bool(wave.unblinded_at)),
+            "ratings_wide.csv": lambda: ratings_wide_csv(self.rows),
+            "facets.csv": lambda: facets_csv(self.rows),
+            "facets.txt": lambda: facets_txt(self.rows, wave.bank.levels, wave.code),
+            "dictionary.csv": dictionary_csv,
+        }
+
+    def _html(self) -> str:
+        made = wave_report(self.wave)
+        context = {
+            "title": f"Agreement of raters: {self.wave.title}",
+            "report": made.agreement,
+            "chart": made.chart,
+            "chart_narrow": made.chart_narrow,
+            "facts": made.facts,
+            "blinding": made.blinding,
+            "probes": made.probes,
+            "made_at": made.made_at,
+            "care": CARE,
+        }
+        return render_to_string("rating/report_file.html", context)
+
+    def _json(self) -> str:
+        wave, made = self.wave, wave_report(self.wave)
+        page = agreement_page(wave, Look(), state_of(wave))
+        figures = as_json(made.agreement)
+        _add_ac2(figures["overall"], page.overall)
+        for line in page.lines:
+            _add_ac2(figures["dimensions"][line.name], line)
+        content = {
+            "wave": wave.code,
+            "kind": wave.kind,
+            "official": False,
+            "comparability": "none",
+            "bank": str(wave.bank),
+            "bank_hash": wave.bank.content_hash,
+            "preregistration_hash": wave.preregistration_hash,
+            "made_at": made.made_at.isoformat(timespec="seconds"),
+            **figures,
+            "blinding": blinding_report.as_json(made.blinding),
+            "probes": probe_report.as_json(made.probes),
+        }
+        return _json(content)
+
+
+def ask(wave: Wave, person: User, *, now: datetime) -> Export:
+    """Ask for all files in one. A worker makes it: of many ratings that takes a while."""
+    from rating.tasks import make_export
+
+    asked = Export.objects.create(wave=wave, asked_by=person, asked_at=now)
+    transaction.on_commit(partial(make_export.delay, export_id=asked.pk), robust=True)
+    return asked
+
+
+def make(export_id: int, *, now: datetime) -> None:
+    """Make what was asked for, once. Earlier ones of the wave are let go of."""
+    asked = Export.objects.filter(pk=export_id, made_at=None).select_related("wave__bank").first()
+    if asked is None:
+        return
+    asked.content = Exports(asked.wave).zipped()
+    asked.sha256 = hashlib.sha256(asked.content).hexdigest()
+    asked.made_at = now
+    with transaction.atomic():
+        asked.save(update_fields=["content", "sha256", "made_at"])
+        Export.objects.filter(wave=asked.wave, pk__lt=asked.pk).delete()
+
+
+def newest(wave: Wave) -> tuple[Export | None, Export | None]:
+    """The one that is waited for, and the last that is made, without its content."""
+    asked = list(Export.objects.filter(wave=wave).defer("content").order_by("-pk")[:10])
+    made = next((one for one in asked if one.made_at), None)
+    waiting = next((one for one in asked if not one.made_at), None)
+    return (waiting if waiting and (not made or waiting.pk > made.pk) else None), made
+
+
+def _add_ac2(figures: dict[str, Any], line: Line) -> None:
+    figures["ac2_ordinal"] = figure_as_json(line.ac2)
+
+
+def _json(content: dict[str, Any]) -> str:
+    return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"

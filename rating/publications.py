@@ -1,0 +1,57 @@
+"""What was published of a wave, just as it was, and what was corrected later. Appended only."""
+
+import json
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.functional import cached_property
+
+from runs.models import Wave
+
+
+class Publication(models.Model):
+    """The public report of a wave, kept whole: every page and file is made from it alone."""
+
+    wave = models.OneToOneField(Wave, models.PROTECT, related_name="publication")
+    # JSON as it was written: a column of JSON would put its keys in another order.
+    text = models.TextField()
+    text_hash = models.CharField(max_length=64)
+    # The public bundle, byte for byte.
+    bundle = models.BinaryField()
+    reason = models.CharField(max_length=500)
+    published_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
+    published_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=~Q(reason=""), name="rating_publication_has_reason"),
+        ]
+
+    def __str__(self) -> str:
+        return f"report of {self.wave_id}"
+
+    @cached_property
+    def content(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.text)
+        return found
+
+
+class Correction(models.Model):
+    """What turned out to be wrong in a published report, and how it is. The report stays."""
+
+    wave = models.ForeignKey(Wave, models.PROTECT, related_name="corrections")
+    text = models.TextField()
+    written_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
+    corrected_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=~Q(text=""), name="rating_correction_says_something"),
+        ]
+        ordering = ["wave", "pk"]
+
+    def __str__(self) -> str:
+        return f"correction {self.pk} of {self.wave_id}"

@@ -1,0 +1,371 @@
+"""The two bundles of a wave, as zip files that are the same byte for byte whenever they are made.
+
+The *internal* one holds every row that figures are computed from, so that all of them can be
+computed again without a database. The *public* one holds the report and the ratings under random
+codes: of a rating it tells the dimension or chamber, and not whose response it is of.
+"""
+
+import csv
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Final
+
+from rating.export import unguarded
+from rating.publishing import schema
+from rating.publishing.content import Content, content_of, figure_of
+from rating.publishing.data import (
+    BankRow,
+    DeclaredRow,
+    DeviationRow,
+    EarlierRun,
+    GivenRow,
+    ItemRow,
+    PairRow,
+    PeopleRow,
+    ProbedRow,
+    ReplyRow,
+    RunRow,
+    SettledRow,
+    WaveData,
+    WaveRow,
+)
+from rating.publishing.files import as_csv, as_json, figures_csv
+from rating.publishing.hashes import code_hash
+from rating.publishing.results import Draws, places_of, results_of
+from rating.report import RatingRow, agreement_report
+from runs.canonical import draw
+
+FORMAT: Final = "compassion/bundle/1"
+INTERNAL, PUBLIC = "internal", "public"
+EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip file can say
+LARGEST: Final = 2_000_000_000
+MANIFEST, REPORT, DATA = "manifest.json", "report.json", "data.json"
+FIGURES, REPLIES, RATINGS, README = "figures.csv", "replies.csv", "ratings.csv", "README.txt"
+REPLY_COLUMNS: Final = tuple(field.name for field in fields(ReplyRow))
+GIVEN_COLUMNS: Final = tuple(field.name for field in fields(GivenRow))
+PUBLIC_COLUMNS: Final = ("response", "dimension", "rater", "slot", "level")
+ABOUT: Final = {
+    INTERNAL: (
+        "Every row that the figures of this report are computed from. It says who said what: it is "
+        "for the people of the wave alone. `manage.py reproduce` computes every figure again."
+    ),
+    PUBLIC: (
+        "The report, its figures, and every counted rating under random codes. A code means "
+        "nothing outside this file, and nothing here says which model a response is of. "
+        "`manage.py reproduce` checks the hashes and computes the agreement again."
+    ),
+}
+#: One model whose points are not told could be worked out from all ratings and the others' points.
+BY_SUBTRACTION: Final = (
+    "The ratings are left out: the points of all models but one are told, and those of that one "
+    "could be worked out from them."
+)
+
+
+class BadBundle(ValueError):
+    """A bundle that cannot be used, with the fault and the way on."""
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """What came of computing a bundle again: how many figures, and which differ."""
+
+    kind: str
+    figures: int
+    differences: tuple[str, ...]
+    same_code: bool
+
+    @property
+    def identical(self) -> bool:
+        return not self.differences
+
+
+def internal_bundle(data: WaveData, draws: Draws | None = None) -> bytes:
+    """Everything to compute the report again, and the report."""
+    results = results_of(data, draws)
+    content = content_of(results)
+    plain = asdict(data)
+    plain.pop("replies"), plain.pop("ratings")
+    return _zipped(
+        INTERNAL,
+        {
+            DATA: _dumped(plain),
+            REPLIES: as_csv(REPLY_COLUMNS, [_cells(row, REPLY_COLUMNS) for row in data.replies]),
+            RATINGS: as_csv(GIVEN_COLUMNS, [_cells(row, GIVEN_COLUMNS) for row in data.ratings]),
+            REPORT: as_json(content),
+            FIGURES: figures_csv(content),
+        },
+        draws=asdict(results.draws),
+    )
+
+
+def public_bundle(content: Content, data: WaveData) -> bytes:
+    """The report and its ratings under random codes, without a key."""
+    schema.check(content)
+    files = {REPORT: as_json(content), FIGURES: figures_csv(content)}
+    left_out = withheld_by_subtraction(content)
+    if not left_out:
+        files[RATINGS] = as_csv(PUBLIC_COLUMNS, public_ratings(data))
+    return _zipped(PUBLIC, files, left_out=left_out)
+
+
+def withheld_by_subtraction(content: Content) -> str:
+    """Why the single ratings may not be told, or nothing."""
+    results = content["results"]
+    if not results:
+        # Below the floor nothing of any model is told, so that nothing can be taken away.
+        return ""
+    told = {row["subject"] for row in results["alone"]}
+    hidden = [row for row in content["subjects"] if row["subject"] not in told]
+    hidden += [row for row in results["secondary"] if row["subject"] in told]
+    return BY_SUBTRACTION if told and len(hidden) == 1 else ""
+
+
+def public_ratings(data: WaveData) -> list[tuple[str, str, str, int, int]]:
+    """Each counted rating, in the order of codes that mean nothing.
+
+    A code is a hash of the response's own random one, which no other file has beside it. Neither
+    the day nor the item is told: models are asked in turn, and some items of some models are lost.
+    """
+    secret = f"{data.wave.code}|public"
+    _, place = places_of(data)
+    rater = {
+        name: f"r{number:03}"
+        for number, name in enumerate(
+            sorted({one.rater for one in data.ratings}, key=lambda name: draw(secret, name)), 1
+        )
+    }
+    rows = [
+        (
+            draw(secret, one.response).hex()[:24],
+            place[data.reply[one.response].item],
+            rater[one.rater],
+            one.slot,
+            one.level,
+        )
+        for one in data.ratings
+    ]
+    return sorted(rows)
+
+
+# Reading
+
+
+def reproduce(path: Path) -> Reproduced:
+    """Compute what a bundle allows to be computed again, and compare it with what it says.
+
+    Raises
+    ------
+    BadBundle
+        If it is no bundle, or a file is not what its manifest says.
+    """
+    files = read_bundle(path)
+    manifest = json.loads(files[MANIFEST])
+    content: Content = json.loads(files[REPORT])
+    try:
+        schema.check(content)
+    except schema.NotPublic as why:
+        raise BadBundle(f"{path.name}: the report holds what it may not. {why}") from None
+    same_code = content["hashes"]["code"] == code_hash()
+    if figures_csv(content) != files[FIGURES]:
+        raise BadBundle(f"{path.name}: {FIGURES} does not say what {REPORT} says.")
+    if manifest["kind"] == INTERNAL:
+        again = content_of(results_of(data_in(files), Draws(**manifest["draws"])))
+        again["hashes"]["code"] = content["hashes"]["code"]
+        return Reproduced(INTERNAL, _count(content), tuple(_differing(content, again)), same_code)
+    differences: list[str] = []
+    figures = 0
+    if RATINGS in files:
+        found = _agreement_again(content, files[RATINGS])
+        figures = _count(found)
+        said = [
+            {"name": row["name"], "alpha": row["alpha"], "exact": row["exact"]}
+            for row in content["agreement"]["rows"]
+        ]
+        differences += _differing(said, found, "agreement")
+    return Reproduced(PUBLIC, figures, tuple(differences), same_code)
+
+
+def read_bundle(path: Path) -> dict[str, str]:
+    """The files of a bundle by name, each held to its hash. Raises ``BadBundle``."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if sum(one.file_size for one in archive.infolist()) > LARGEST:
+                raise BadBundle(f"{path.name} is larger than a bundle may be.")
+            files = {name: archive.read(name).decode("utf-8") for name in archive.namelist()}
+    except (OSError, zipfile.BadZipFile, UnicodeDecodeError) as why:
+        raise BadBundle(f"{path} is no bundle: {why}.") from None
+    try:
+        manifest = json.loads(files[MANIFEST])
+        listed: dict[str, str] = manifest["files"]
+        known = manifest["format"] == FORMAT and manifest["kind"] in ABOUT
+    except (KeyError, ValueError, TypeError):
+        raise BadBundle(f"{path.name} has no manifest that can be read.") from None
+    if not known:
+        raise BadBundle(f"{path.name} is of another format; this program reads {FORMAT}.")
+    if strange := sorted(listed.keys() ^ (files.keys() - {MANIFEST})):
+        raise BadBundle(f"{path.name}: {strange[0]} is not both listed and there.")
+    for name, wanted in listed.items():
+        if _hash(files[name]) != wanted:
+            raise BadBundle(
+                f"{path.name}: {name} was changed; its hash is not that of the manifest."
+            )
+    for needed in (
+        REPORT,
+        FIGURES,
+        *((DATA, REPLIES, RATINGS) if manifest["kind"] == INTERNAL else ()),
+    ):
+        if needed not in files:
+            raise BadBundle(f"{path.name}: {needed} is missing.")
+    return files
+
+
+def data_in(files: Mapping[str, str]) -> WaveData:
+    """The rows of an internal bundle."""
+    plain = json.loads(files[DATA])
+    return WaveData(
+        wave=WaveRow(**plain["wave"]),
+        bank=_one(BankRow, plain["bank"]),
+        declared=_one(DeclaredRow, plain["declared"]),
+        people=_one(PeopleRow, plain["people"]),
+        items=_many(ItemRow, plain["items"]),
+        pairs=_many(PairRow, plain["pairs"]),
+        runs=_many(RunRow, plain["runs"]),
+        replies=tuple(_reply(row) for row in _rows(files[REPLIES])),
+        ratings=tuple(_given(row) for row in _rows(files[RATINGS])),
+        settled=_many(SettledRow, plain["settled"]),
+        probed=_many(ProbedRow, plain["probed"]),
+        deviations=_many(DeviationRow, plain["deviations"]),
+        earlier=_many(EarlierRun, plain["earlier"]),
+        self_naming=plain["self_naming"],
+    )
+
+
+def _agreement_again(content: Content, ratings: str) -> list[Content]:
+    rows = [
+        RatingRow(row["rater"], row["response"], row["dimension"], float(row["level"]))
+        for row in _rows(ratings)
+    ]
+    agreement = content["agreement"]
+    names = [row["name"] for row in agreement["rows"][1:]]
+    report = agreement_report(
+        rows,
+        content["wave"]["levels"],
+        seed=agreement["seed"],
+        replicates=agreement["replicates"],
+        dimensions=names,
+    )
+    return [
+        {"name": name, "alpha": figure_of(own.alpha_ordinal), "exact": figure_of(own.percent_exact)}
+        for name, own in report.rows
+    ]
+
+
+# Writing
+
+
+def _zipped(kind: str, files: Mapping[str, str], **more: Any) -> bytes:
+    """Stored without compression: how it compresses is not the same on every machine."""
+    every = {**files, README: f"{ABOUT[kind]}\n"}
+    manifest = {
+        "format": FORMAT,
+        "kind": kind,
+        **more,
+        "files": {name: _hash(text) for name, text in sorted(every.items())},
+    }
+    every[MANIFEST] = _dumped(manifest)
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(every):
+            entry = zipfile.ZipInfo(name, EPOCH)
+            entry.create_system = 3  # the same on every system
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, every[name])
+    return file.getvalue()
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False) + "\n"
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _cells(row: Any, columns: Sequence[str]) -> list[Any]:
+    return [_cell(getattr(row, column)) for column in columns]
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return json.dumps(value, ensure_ascii=False)
+    return "true" if value is True else "false" if value is False else value
+
+
+def _rows(text: str) -> Iterable[dict[str, str]]:
+    for row in csv.DictReader(io.StringIO(text, newline="")):
+        yield {name: unguarded(cell) for name, cell in row.items()}
+
+
+def _reply(row: Mapping[str, str]) -> ReplyRow:
+    whole = {name: int(row[name]) for name in ("trial", "position", "words")}
+    return ReplyRow(**{**row, **whole})  # type: ignore[arg-type]
+
+
+def _given(row: Mapping[str, str]) -> GivenRow:
+    return GivenRow(
+        row["response"],
+        row["rater"],
+        int(row["slot"]),
+        int(row["level"]),
+        row["critical_harm"] == "true",
+        tuple(json.loads(row["tags"])),
+        row["rated_at"],
+        tuple(json.loads(row["quotes"])),
+    )
+
+
+def _one(make: Callable[..., Any], plain: Mapping[str, Any]) -> Any:
+    """A row whose lists are tuples again, at every depth."""
+    return make(**{name: _tupled(value) for name, value in plain.items()})
+
+
+def _many(make: Callable[..., Any], rows: Iterable[Mapping[str, Any]]) -> tuple[Any, ...]:
+    return tuple(_one(make, row) for row in rows)
+
+
+def _tupled(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_tupled(one) for one in value)
+    if isinstance(value, dict):
+        return {name: _tupled(one) for name, one in value.items()}
+    return value
+
+
+# Comparing
+
+
+def _count(value: Any) -> int:
+    """How many numbers stand in it."""
+    if isinstance(value, dict):
+        return sum(_count(one) for one in value.values())
+    if isinstance(value, list):
+        return sum(_count(one) for one in value)
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _differing(said: Any, again: Any, path: str = "") -> Iterable[str]:
+    """Where the two differ, at the precision that is printed."""
+    if isinstance(said, dict) and isinstance(again, dict) and said.keys() == again.keys():
+        for key in said:
+            yield from _differing(said[key], again[key], f"{path}.{key}".lstrip("."))
+    elif isinstance(said, list) and isinstance(again, list) and len(said) == len(again):
+        for place, (one, other) in enumerate(zip(said, again, strict=True)):
+            yield from _differing(one, other, f"{path}[{place}]")
+    elif said != again:
+        yield f"{path}: {said!r} was said, {again!r} comes out."

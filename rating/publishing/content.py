@@ -1,0 +1,600 @@
+"""The report of a wave as one structure of plain values, from which every page and file is made.
+
+It holds what may be published and nothing else: see ``schema``. So what is withheld is absent from
+the page, the pictures, the tables and the files alike.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from rating.figure import Figure, figure_as_json
+from rating.probe_report import ABOUT_CONTAMINATION, NEVER_CLEARED
+from rating.publishing import schema
+from rating.publishing.data import NOT_STATED, WaveData
+from rating.publishing.hashes import code_hash, data_hash
+from rating.publishing.lexicon import Found, banned_in
+from rating.publishing.results import Index, Results, SubjectParity
+from rating.stats.confounds import KNOWN
+from rating.stats.parity import Chamber
+from rating.stats.parity_tags import TagByArm
+from rating.stats.scores import Score
+from rating.stats.separation import COMPOSITE
+from rating.stats.statements import Alone, Member
+from rating.stats.student import Range
+from runs.taxonomy import DIMENSIONS
+
+Content = dict[str, Any]
+
+CARE: Final = (
+    "Nothing on this site tells you which AI to turn to when life is hard. If you, or someone near "
+    "you, needs help now, call your local emergency number or a crisis line. Crisis items "
+    "are not put to models by default, and nothing here says how a model acts in a crisis."
+)
+#: What people wrote, or what things are called, is not held against the lexicon.
+NAMES: Final = frozenset(
+    {"subject", "developer", "family", "snapshot", "digest", "seed", "system_message", "tag"}
+)
+VERBATIM: Final = frozenset({"deviations", "hashes"})
+
+
+def content_of(results: Results) -> Content:
+    """Return the report. Raises ``schema.NotPublic`` where it would hold what may not be told."""
+    data = results.data
+    told = _below_floor(results) if results.below_floor else ""
+    content: Content = {
+        "schema": schema.SCHEMA,
+        "care": CARE,
+        "wave": _wave(data),
+        "official": results.gate.official,
+        "comparability": results.gate.comparability,
+        "status": results.gate.sentence,
+        "may": list(_may(results, told)),
+        "may_not": list(_may_not(results)),
+        "design": list(_design(results)),
+        "conditions": _conditions(data),
+        "subjects": _subjects(results),
+        "results": None if told or results.index is None else _index(results, results.index),
+        "results_reason": told,
+        "parity": [] if told else [_parity(data, one) for one in results.parity],
+        "agreement": _agreement(results),
+        "contamination": _contamination(data),
+        "tests": _tests(results),
+        "confounds": [
+            {
+                "code": entry.code,
+                "what": KNOWN[entry.code],
+                "state": entry.state.value,
+                "said": entry.sentence,
+            }
+            for entry in results.ledger.entries
+        ],
+        "deviations": [
+            {
+                "number": one.number,
+                "declared_on": one.declared_on,
+                "after_data": one.after_data,
+                "text": one.text,
+            }
+            for one in data.deviations
+        ],
+        "gate": [
+            {
+                "name": one.name,
+                "met": one.met,
+                "evidence": one.evidence,
+                "missing": list(one.missing),
+            }
+            for one in results.gate.conditions
+        ],
+        "hashes": {
+            "bank": data.bank.content_hash,
+            "preregistration": data.wave.preregistration_hash,
+            "data": data_hash(data),
+            "code": code_hash(),
+        },
+        "cite": _cite(data),
+    }
+    schema.check(content)
+    return content
+
+
+def banned_words(content: Content) -> list[Found]:
+    """What the words of a report may not say. Names and verbatim texts are not its words."""
+    names = [row["subject"] for row in content["subjects"]]
+    return banned_in(_words(content), names)
+
+
+def _words(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for one in value:
+            yield from _words(one)
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            if key not in NAMES and key not in VERBATIM:
+                yield from _words(one)
+
+
+# The frame
+
+
+def _wave(data: WaveData) -> Content:
+    wave = data.wave
+    return {
+        "code": wave.code,
+        "title": wave.title,
+        "kind": wave.kind,
+        "instrument": data.bank.instrument,
+        "levels": list(data.bank.levels),
+        "trials": wave.trials,
+        "seed": wave.seed,
+        "locked_at": wave.locked_at,
+        "first_reply_at": wave.first_reply_at,
+        "frozen_at": wave.frozen_at,
+        "unblinded_at": wave.unblinded_at,
+    }
+
+
+def _below_floor(results: Results) -> str:
+    alpha = results.agreement.overall.alpha_ordinal.value
+    found = "is not known" if alpha is None else f"is {alpha:.2f}"
+    return (
+        f"Ordinal alpha {found}, and the floor declared beforehand is "
+        f"{results.data.declared.agreement_floor:.2f}. So this wave states findings on the "
+        "instrument, and nothing of any model."
+    )
+
+
+def _may(results: Results, told: str) -> Iterator[str]:
+    yield "This is what people found in the replies of these exact snapshots to this bank."
+    if told:
+        yield "It says how well the instrument worked. It says nothing of any model."
+        return
+    if results.data.is_paired:
+        yield (
+            "A gap is stated for a chamber where it was shown after correction, and equal care "
+            "where it was shown within the margin. Where neither was, that is said."
+        )
+    else:
+        yield (
+            "Two models differ where the corrected interval of their difference keeps clear of "
+            "zero. For each such difference, read what else could explain it."
+        )
+    if results.index and any(results.index.statements.groups):
+        yield "For those in a group it can be said that this evidence does not tell them apart."
+
+
+def _may_not(results: Results) -> Iterator[str]:
+    yield "It may not be read as a ranking: models stand from A to Z."
+    yield "Not told apart is not the same as equal."
+    yield "It may not be held against another wave, another bank or another scale."
+    yield "It says nothing of a product as it is shipped, of later snapshots, or of crises."
+    if results.index:
+        yield (
+            "An interval covers which items were drawn. It does not cover other raters, other "
+            "languages or other days."
+        )
+    if not results.gate.official:
+        yield "It may not be called an official result."
+
+
+def _design(results: Results) -> Iterator[str]:
+    data, n = results.data, len(results.data.items)
+    bank = f"{data.bank.name} {data.bank.version}"
+    yield (
+        f"{_many(len(data.compared), 'model')} under the condition “{data.primary}”, "
+        f"{_many(n, 'item')} of the bank {bank}, {_many(data.wave.trials, 'trial')} of each."
+        if n
+        else f"The bank {bank} serves no item."
+    )
+    yield (
+        f"{sum(item.validated for item in data.items)} of {n} items are validated by two people. "
+        f"The pool is {'unpublished' if data.unpublished else 'public'}."
+    )
+    if data.bank.drafts or data.bank.crisis:
+        yield (
+            f"Not served: {_many(data.bank.drafts, 'draft')} and "
+            f"{_many(data.bank.crisis, 'crisis item')}."
+        )
+    yield (
+        f"{len(data.twice)} of {data.completed} replies have two ratings by two people, "
+        f"{results.half_rated} have one, {results.unrated} have none. Only those with two count."
+    )
+    yield (
+        f"{_many(data.people.raters, 'rater')}, blinded to model, condition, dimension and each "
+        "other. Every rating quotes words of the reply."
+    )
+    yield "Each item of each trial was a conversation of its own, in an order drawn from the seed."
+
+
+def _conditions(data: WaveData) -> list[Content]:
+    seen = {run.condition: run.system_message for run in data.runs}
+    return [
+        {"condition": name, "system_message": message, "primary": name == data.primary}
+        for name, message in sorted(seen.items())
+    ]
+
+
+def _subjects(results: Results) -> list[Content]:
+    rows = []
+    for run in sorted(results.data.runs, key=lambda run: run.key):
+        asked = results.asked[run.key]
+        rows.append(
+            {
+                "subject": run.subject,
+                "developer": run.developer,
+                "family": run.family,
+                "snapshot": run.snapshot,
+                "digest": run.digest,
+                "access_tier": run.access_tier or NOT_STATED,
+                "quantisation": run.quantisation,
+                "condition": run.condition,
+                "asked": asked.replies,
+                "completed": asked.replies - asked.lost,
+                "filtered": asked.filtered,
+                "failed": asked.failed,
+                "malformed": asked.malformed,
+            }
+        )
+    return rows
+
+
+def _cite(data: WaveData) -> str:
+    year = (data.wave.unblinded_at or data.wave.frozen_at or data.wave.locked_at)[:4]
+    return (
+        f"{data.wave.title} (wave {data.wave.code}), {year}. Bank {data.bank.name} "
+        f"{data.bank.version}. Data SHA-256 {data_hash(data)[:16]}."
+    )
+
+
+# Results of the Model Index
+
+
+def _index(results: Results, index: Index) -> Content:
+    said, scores = index.statements, {score.subject: score for score in index.scores}
+    ranges_only = results.data.ranges_only
+    loose = {one.subject: one.ranges for one in index.uncompared}
+    composites = [pair for pair in said.pairs if pair.of == COMPOSITE]
+    return {
+        "alone": [] if ranges_only else [_alone(one, scores) for one in said.alone],
+        "groups": [
+            {
+                "sentence": group.sentence,
+                "members": [_member(member, scores) for member in group.members],
+            }
+            for group in said.groups
+        ],
+        "ranges_only": [_as_ranges(one, scores) for one in said.alone] if ranges_only else [],
+        "withheld": [
+            {
+                "subject": one.subject,
+                "label": scores[one.subject].label.value,
+                "reason": one.reason,
+                "ranges": _ranges(loose.get(one.subject, {}), scores[one.subject]),
+            }
+            for one in said.withheld
+        ],
+        "secondary": [
+            {
+                "subject": one.subject,
+                "condition": one.condition,
+                "ranges": _ranges(one.ranges, scores.get(one.subject)),
+            }
+            for one in index.secondary
+        ],
+        "arms": [
+            {
+                "subject": one.subject,
+                "first": one.first,
+                "second": one.second,
+                **_ends(one.range, 1),
+                "separated": one.separated,
+                "separated_corrected": one.separated_corrected,
+            }
+            for one in index.arms
+        ],
+        "pairs": [
+            {
+                "a": pair.a,
+                "b": pair.b,
+                "code": pair.of,
+                "name": _name(pair.of),
+                "difference": None if ranges_only else pair.difference,
+                **_ends(pair.range, _places(pair.of)),
+                "separated": pair.separated,
+                "separated_corrected": pair.separated_corrected,
+                "reason": pair.reason,
+            }
+            for pair in said.pairs
+            # Without a point, a range of no width would be one.
+            if pair.difference is not None or pair.range.low < pair.range.high
+        ],
+        "comparisons": len(composites),
+        "sentence": _separated(results, index),
+        "caption": results.ledger.caption,
+        "replicates": results.draws.items,
+        "seed": f"{results.data.wave.seed}|items",
+        "settling": {
+            "replaced": index.settling.replaced,
+            "unchanged": index.settling.unchanged,
+            "reason": index.settling.reason,
+        },
+        "trial_range": index.trial_range
+        and {**_ends(index.trial_range, 1), "replicates": results.draws.trials},
+    }
+
+
+def _separated(results: Results, index: Index) -> str:
+    if index.separation is None:
+        return index.reason
+    pairs = [pair for pair in index.statements.pairs if pair.of == COMPOSITE]
+    if not pairs:
+        return "One model has a composite, so there is nothing to compare it with."
+    clear = sum(pair.separated_corrected for pair in pairs)
+    return (
+        f"After correction, {clear} of the {_many(len(pairs), 'declared difference')} "
+        f"{'stays' if clear == 1 else 'stay'} clear of zero."
+    )
+
+
+def _alone(one: Alone, scores: Mapping[str, Score]) -> Content:
+    score = scores[one.subject]
+    return {
+        "subject": one.subject,
+        "label": one.label.value,
+        "composite": one.composite,
+        **_ends(one.composite_range, 1),
+        "dimensions": [
+            {**_range(code, own, score), "mean": shown(mean, 2)}
+            for code, (mean, own) in one.dimensions.items()
+        ],
+    }
+
+
+def _member(one: Member, scores: Mapping[str, Score]) -> Content:
+    return {
+        "subject": one.subject,
+        "label": one.label.value,
+        "ranges": _ranges(one.ranges, scores[one.subject]),
+    }
+
+
+def _as_ranges(one: Alone, scores: Mapping[str, Score]) -> Content:
+    """A model that differs from every other, in a wave that tells ranges only."""
+    ranges = {COMPOSITE: one.composite_range} | {
+        code: own for code, (_, own) in one.dimensions.items()
+    }
+    return _member(Member(one.subject, one.label, ranges), scores)
+
+
+def _ranges(ranges: Mapping[str, Range], score: Score | None) -> list[Content]:
+    """The ranges of a model without points. One of no width would be a point, and is left out."""
+    found = [
+        _range(code, ranges[code], score) for code in (COMPOSITE, *DIMENSIONS) if code in ranges
+    ]
+    return [own for own in found if own["low"] < own["high"]]
+
+
+def _range(code: str, own: Range, score: Score | None) -> Content:
+    return {
+        "code": code,
+        "name": _name(code),
+        "items": _items(code, score),
+        **_ends(own, _places(code)),
+    }
+
+
+def _items(code: str, score: Score | None) -> int:
+    if score is None:
+        return 0
+    if code == COMPOSITE:
+        return len(score.items)
+    return score.dimensions[code].n if code in score.dimensions else 0
+
+
+def _name(code: str) -> str:
+    return "Composite" if code == COMPOSITE else DIMENSIONS[code].name
+
+
+def _places(code: str) -> int:
+    return 1 if code == COMPOSITE else 2
+
+
+# Unconditionality
+
+
+def _parity(data: WaveData, one: SubjectParity) -> Content:
+    codes = {name: code for code, name in data.bank.chambers}
+    return {
+        "subject": one.run.subject,
+        "condition": one.run.condition,
+        "finding": one.parity.finding.value,
+        "sentence": one.parity.sentence,
+        "margin": one.parity.margin,
+        "chambers": [
+            _chamber(codes[own.name], own, points=not data.ranges_only)
+            for own in one.parity.chambers
+        ],
+        "tags": [_tag(own) for own in one.tags],
+    }
+
+
+def _chamber(code: str, own: Chamber, *, points: bool) -> Content:
+    return {
+        "code": code,
+        "name": own.name,
+        "finding": own.finding.value,
+        "reason": own.reason,
+        "a": shown(own.mean_a, 2) if points else None,
+        "b": shown(own.mean_b, 2) if points else None,
+        "gap": shown(own.gap, 2) if points else None,
+        **_ends_or_none("", own.interval),
+        **_ends_or_none("inner_", own.inner),
+        **_ends_or_none("prompts_", own.these_prompts),
+        "p_gap": chance(own.p_gap),
+        "p_parity": chance(own.p_parity),
+        "p_permuted": chance(own.p_permuted),
+        "pairs": len(own.gaps),
+        "pairs_left_out": own.pairs_left_out,
+        "asked_a": own.asked[0],
+        "asked_b": own.asked[1],
+        "lost_a": own.lost[0],
+        "lost_b": own.lost[1],
+        "bound": shown(own.bound, 2) if points else None,
+        "needed": own.needed.sentence if own.needed else "",
+    }
+
+
+def _tag(own: TagByArm) -> Content:
+    return {
+        "tag": own.tag,
+        "given_a": own.given[0],
+        "given_b": own.given[1],
+        "ratings_a": own.ratings[0],
+        "ratings_b": own.ratings[1],
+        "difference": shown(own.difference, 3),
+        "p": chance(own.p),
+        "differs": own.differs,
+        "reason": own.reason,
+    }
+
+
+# What the results rest on
+
+
+def _agreement(results: Results) -> Content:
+    report = results.agreement
+    return {
+        "sentence": report.sentence,
+        "about": f"{report.alpha_meaning} {report.meaning}",
+        "floor": results.data.declared.agreement_floor,
+        "half_rated": results.half_rated,
+        "unrated": results.unrated,
+        "replicates": report.replicates,
+        "seed": report.seed,
+        "rows": [
+            {
+                "name": name,
+                "ratings": own.n_ratings,
+                "units": own.n_units,
+                "rated_twice": own.n_pairable_units,
+                "raters": own.n_raters,
+                "exact": figure_of(own.percent_exact),
+                "within_one": figure_of(own.percent_within_one),
+                "alpha": figure_of(own.alpha_ordinal),
+                "sufficient": own.sufficient,
+                "unused": own.unused,
+            }
+            for name, own in report.rows
+        ],
+    }
+
+
+def figure_of(figure: Figure) -> Content:
+    """A figure of agreement as a report prints it."""
+    told = figure_as_json(figure)
+    return {
+        key: shown(value, 4) if isinstance(value, float) else value for key, value in told.items()
+    }
+
+
+def _contamination(data: WaveData) -> Content:
+    return {
+        "about": f"{ABOUT_CONTAMINATION} {NEVER_CLEARED}",
+        "rows": [
+            {
+                "subject": row.subject,
+                "verdict": row.verdict,
+                "choices_right": row.choices_right,
+                "choices": row.choices,
+                "p": chance(row.p),
+                "highest_overlap": shown(row.highest_overlap, 2),
+                "missing": row.missing,
+                "cautions": list(row.cautions),
+            }
+            for row in sorted(data.probed, key=lambda row: row.subject)
+        ],
+    }
+
+
+def _tests(results: Results) -> list[Content]:
+    return [
+        {
+            "number": number,
+            "claim": verdict.claim,
+            "outcome": verdict.outcome.value,
+            "evidence": list(verdict.evidence),
+            "missing": list(verdict.missing),
+        }
+        for number, verdict in enumerate(results.tests, start=1)
+    ]
+
+
+def shown(value: float | None, places: int) -> float | None:
+    """The number as it is printed, halves up; none where there is none."""
+    if value is None:
+        return None
+    scale = float(10**places)
+    return math.floor(value * scale + 0.5) / scale + 0.0
+
+
+def chance(p: float | None) -> float | None:
+    """A p value with two figures that count, so that a small one is not printed as 0."""
+    return None if p is None else float(f"{p:.2g}")
+
+
+def _ends(own: Range, places: int) -> Content:
+    return {"low": shown(own.low, places), "high": shown(own.high, places)}
+
+
+def _ends_or_none(prefix: str, own: Range | None) -> Content:
+    return {
+        f"{prefix}low": shown(own.low if own else None, 2),
+        f"{prefix}high": shown(own.high if own else None, 2),
+    }
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def subjects_in(content: Mapping[str, Any]) -> Sequence[str]:
+    """The models a report is about, from A to Z."""
+    return sorted({row["subject"] for row in content["subjects"]})
+
+
+def listed(results: Mapping[str, Any]) -> list[Content]:
+    """Every model from A to Z, with its rows as a table shows them and why it has no point."""
+    found = [
+        {
+            "subject": row["subject"],
+            "rows": [
+                {
+                    "code": "",
+                    "name": "Composite",
+                    "items": sum(own["items"] for own in row["dimensions"]),
+                    "low": row["low"],
+                    "high": row["high"],
+                    "told": f"{row['composite']}, {row['label']}",
+                },
+                *({**own, "told": str(own["mean"])} for own in row["dimensions"]),
+            ],
+        }
+        for row in results["alone"]
+    ]
+    members = [member for group in results["groups"] for member in group["members"]]
+    for why, rows in (
+        ("in a group", members),
+        ("ranges only", results["ranges_only"]),
+        ("no composite", results["withheld"]),
+    ):
+        found += [
+            {
+                "subject": row["subject"],
+                "rows": [{**own, "told": f"withheld: {why}"} for own in row["ranges"]],
+            }
+            for row in rows
+        ]
+    return sorted(found, key=lambda one: str(one["subject"]))

@@ -1,0 +1,319 @@
+"""The rows of a wave out of the database, in the form that figures are computed from."""
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from typing import Any
+
+from django.core.cache import cache
+from django.db.models import Min
+
+from rating.models import (
+    Adjudication,
+    Event,
+    EventKind,
+    Qualification,
+    Quote,
+    Rating,
+    Unblinding,
+)
+from rating.probing import levels_of
+from rating.publishing.data import (
+    BankRow,
+    DeclaredRow,
+    DeviationRow,
+    EarlierRun,
+    GivenRow,
+    ItemRow,
+    PairRow,
+    PeopleRow,
+    ProbedRow,
+    ReplyRow,
+    RunRow,
+    SettledRow,
+    WaveData,
+    WaveRow,
+)
+from rating.readings import words_of
+from rating.reviews import Standing, standings
+from runs.canonical import digest
+from runs.exposure import Verdict
+from runs.models import Bank, Item, Pair, Response, Run, Status, Wave
+from runs.probed import contamination_of
+
+
+def data_of(wave: Wave) -> WaveData:
+    """All rows of a wave, in an order that does not depend on the database.
+
+    Raises ``ValueError`` before the wave is unblinded: until then nobody reads who said what.
+    """
+    if wave.unblinded_at is None:
+        raise ValueError(f"{wave} is not unblinded, so no figure by subject is made of it.")
+    return rows_of(wave)
+
+
+def rows_of(wave: Wave) -> WaveData:
+    """The same at any time: for the gate, which tells nothing of any subject's levels."""
+    served = list(Item.objects.filter(bank=wave.bank, withheld="").order_by("code"))
+    pairs = [pair for pair in _pairs(wave.bank) if {pair.a, pair.b} <= {one.code for one in served}]
+    return WaveData(
+        wave=_wave(wave),
+        bank=_bank(wave.bank),
+        declared=_declared(wave),
+        people=_people(wave),
+        items=tuple(_items(served)),
+        pairs=tuple(pairs),
+        runs=tuple(_runs(wave)),
+        replies=tuple(_replies(wave)),
+        ratings=tuple(_ratings(wave, told=not any(item.unpublished for item in served))),
+        settled=tuple(_settled(wave)),
+        probed=tuple(_probed(wave)),
+        deviations=tuple(_deviations(wave)),
+        earlier=tuple(_earlier(wave)),
+        self_naming=Response.objects.of_wave(wave).exclude(self_naming=[]).count(),
+    )
+
+
+def _wave(wave: Wave) -> WaveRow:
+    first = Response.objects.of_wave(wave).aggregate(at=Min("completed_at"))["at"]
+    agreed = Unblinding.objects.filter(wave=wave, agreed_at__isnull=False).exists()
+    return WaveRow(
+        code=wave.code,
+        title=wave.title,
+        kind=wave.kind,
+        seed=wave.seed,
+        trials=wave.trials,
+        preregistration_hash=wave.preregistration_hash,
+        locked_at=_moment(wave.locked_at),
+        first_reply_at=_moment(first),
+        frozen_at=_moment(wave.ratings_frozen_at),
+        unblinded_at=_moment(wave.unblinded_at),
+        unblinded_by=2 if agreed else 1,
+    )
+
+
+def _bank(bank: Bank) -> BankRow:
+    withheld = list(Item.objects.filter(bank=bank).exclude(withheld="").values_list("withheld"))
+    chambers = tuple((str(row["code"]), str(row["name"])) for row in bank.meta.get("chambers", []))
+    log: list[dict[str, Any]] = bank.meta.get("changelog") or []
+    said = [str(row["authoring"]) for row in log if row.get("authoring")]
+    return BankRow(
+        name=bank.name,
+        version=bank.version,
+        content_hash=bank.content_hash,
+        instrument=bank.get_instrument_display(),
+        levels=tuple(bank.levels),
+        chambers=chambers,
+        drafting=" ".join(dict.fromkeys(said)),
+        drafts=withheld.count(("draft",)),
+        crisis=withheld.count(("crisis topic",)),
+    )
+
+
+def _declared(wave: Wave) -> DeclaredRow:
+    """What the plan declared. Its runs go by snapshot and condition, ours by subject."""
+    declared = wave.declared
+    codes = {
+        run.subject.snapshot: run.subject.code
+        for run in Run.objects.filter(wave=wave).select_related("subject")
+    }
+    builds = [
+        (codes[one], codes[other], condition)
+        for one, other, condition in (
+            (*_parted(pair.a)[:1], *_parted(pair.b))
+            for pair in declared.comparisons
+            if pair.kind == "build"
+        )
+        if one in codes and other in codes
+    ]
+    primary = builds[0][2] if builds else ""
+    compared = tuple((a, b) for a, b, condition in builds if condition == primary)
+    return DeclaredRow(
+        comparisons=compared or None,
+        primary=primary,
+        margin=declared.margin,
+        exclusion_rule=declared.exclusion_rule,
+        agreement_floor=declared.agreement_floor,
+    )
+
+
+def _parted(run: str) -> tuple[str, str]:
+    """Snapshot and condition of a run as a plan names it. A snapshot may hold a slash itself."""
+    snapshot, _, condition = run.rpartition("/")
+    return snapshot, condition
+
+
+def _deviations(wave: Wave) -> Iterator[DeviationRow]:
+    for one in wave.deviations.order_by("number"):
+        yield DeviationRow(one.number, _day(one.declared_at), one.after_data, one.text)
+
+
+def _people(wave: Wave) -> PeopleRow:
+    raters = dict(
+        Rating.objects.of_wave(wave)
+        .counted()
+        .order_by()
+        .values_list("rater", "rater__pseudonym")
+        .distinct()
+    )
+    qualified = set(
+        Qualification.objects.filter(
+            rater__in=raters, passed=True, instrument=wave.bank.instrument
+        ).values_list("rater", flat=True)
+    )
+    voided = [
+        about["rating"]
+        for about in Event.objects.filter(kind=EventKind.VOID).values_list("about", flat=True)
+        if "rating" in about
+    ]
+    return PeopleRow(
+        raters=len(raters),
+        unqualified=tuple(sorted(name for pk, name in raters.items() if pk not in qualified)),
+        excluded_afterwards=Rating.objects.of_wave(wave)
+        .filter(pk__in=voided, withdrawn_at__isnull=False)
+        .count(),
+    )
+
+
+def _items(served: list[Item]) -> Iterator[ItemRow]:
+    known = standings({item.content_hash for item in served})
+    for item in served:
+        yield ItemRow(
+            item.code,
+            item.content_hash,
+            item.dimension,
+            item.subdimension,
+            known[item.content_hash] == Standing.VALIDATED,
+            item.unpublished,
+        )
+
+
+def _pairs(bank: Bank) -> list[PairRow]:
+    rows = Pair.objects.filter(bank=bank).values_list(
+        "code", "chamber", "arm_a__code", "arm_b__code"
+    )
+    return [PairRow(*row) for row in rows.order_by("code")]
+
+
+def _runs(wave: Wave) -> Iterator[RunRow]:
+    runs = Run.objects.filter(wave=wave).select_related("subject")
+    for run in sorted(runs, key=lambda run: (run.subject.code, run.pk)):
+        subject = run.subject
+        yield RunRow(
+            subject=subject.code,
+            developer=subject.developer,
+            family=subject.family,
+            snapshot=subject.snapshot,
+            condition=run.condition,
+            digest=subject.digest,
+            access_tier=subject.access_tier,
+            quantisation=subject.quantisation,
+            system_message=run.system_message,
+            expected=run.expected,
+            expected_why=run.expected_why,
+            registered_on=str(subject.first_seen_date or _day(subject.registered_at)),
+        )
+
+
+def _replies(wave: Wave) -> list[ReplyRow]:
+    words = _words(wave)
+    rows = Response.objects.of_wave(wave).values_list(
+        "code", "run__subject__code", "run__condition", "item__code", "trial", "position", "status"
+    )
+    found = [
+        ReplyRow(str(code), subject, condition, item, trial, place, status, words.get(str(code), 0))
+        for code, subject, condition, item, trial, place, status in rows.iterator(chunk_size=1000)
+    ]
+    return sorted(found, key=lambda reply: reply.code)
+
+
+def _words(wave: Wave) -> dict[str, int]:
+    """How long each reply is, kept as long as none comes: reading all texts takes far longer."""
+    completed = Response.objects.of_wave(wave).filter(status=Status.COMPLETED)
+    key = "words:" + digest([wave.code, str(wave.created_at), completed.count()])
+    kept: dict[str, int] | None = cache.get(key)
+    if kept is None:
+        texts = completed.values_list("code", "text").iterator(chunk_size=500)
+        kept = {str(code): len(text.split()) for code, text in texts}
+        cache.set(key, kept, 86_400)
+    return kept
+
+
+def _ratings(wave: Wave, *, told: bool) -> list[GivenRow]:
+    quotes = words_of(Quote.objects.filter(rating__response__run__wave=wave)) if told else {}
+    rows = (
+        Rating.objects.of_wave(wave)
+        .counted()
+        .filter(response__status=Status.COMPLETED)
+        .values_list(
+            "pk",
+            "response__code",
+            "rater__pseudonym",
+            "slot",
+            "anchor__level",
+            "critical_harm",
+            "tags",
+            "rated_at",
+        )
+    )
+    found = [
+        GivenRow(
+            str(response),
+            rater,
+            slot or 0,  # a counted rating has one
+            level,
+            harm,
+            tuple(tags),
+            _moment(at),
+            tuple(words.text for words in quotes.get(pk, ())),
+        )
+        for pk, response, rater, slot, level, harm, tags, at in rows
+    ]
+    return sorted(found, key=lambda one: (one.response, one.slot))
+
+
+def _settled(wave: Wave) -> list[SettledRow]:
+    rows = (
+        Adjudication.objects.standing()
+        .filter(response__run__wave=wave, settled_at__isnull=False)
+        .values_list("response__code", "anchor__level", "harm_upheld")
+    )
+    found = [SettledRow(str(code), level, harm) for code, level, harm in rows]
+    return sorted(found, key=lambda row: row.response)
+
+
+def _probed(wave: Wave) -> Iterator[ProbedRow]:
+    for subject, found in contamination_of(wave).items():
+        highest = found.highest
+        yield ProbedRow(
+            subject=subject,
+            verdict=found.verdict.value,
+            complete=found.verdict != Verdict.INCOMPLETE and not found.missing,
+            choices_right=found.right,
+            choices=len(found.choices),
+            p=found.p,
+            highest_overlap=highest.score if highest else None,
+            missing=len(found.missing),
+            cautions=found.cautions,
+        )
+
+
+def _earlier(wave: Wave) -> Iterator[EarlierRun]:
+    """Runs of the same subjects in earlier waves that are unblinded too: for reruns."""
+    subjects = Run.objects.filter(wave=wave).values("subject")
+    runs = Run.objects.filter(
+        wave__unblinded_at__isnull=False, wave__lt=wave.pk, subject__in=subjects
+    ).select_related("subject", "wave")
+    for run in sorted(runs, key=lambda run: (run.subject.code, run.wave.code, run.condition)):
+        levels = {item: tuple(own) for item, own in sorted(levels_of(run).items())}
+        yield EarlierRun(
+            run.subject.code, f"{run.wave.code}, {run.condition}", run.system_message, levels
+        )
+
+
+def _moment(at: datetime | None) -> str:
+    return at.astimezone(UTC).isoformat() if at else ""
+
+
+def _day(at: datetime) -> str:
+    day: date = at.astimezone(UTC).date()
+    return day.isoformat()

@@ -1,0 +1,321 @@
+"""What a public report may hold: an allow-list of keys, and rules about what stands beside what.
+
+Whatever is not named here is refused, so that a figure added elsewhere is not published by
+accident. A point of a model that cannot be told apart has no place to stand in.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rating.stats.scores import Label
+from rating.stats.verdict import Outcome
+
+SCHEMA: Final = "compassion/wave-report/1"
+
+
+class NotPublic(ValueError):
+    """Something that may not be published, with the place it stands in."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(f"{path or 'The report'}: {why}")
+
+
+@dataclass(frozen=True)
+class Maybe:
+    """A value that may be none."""
+
+    of: Any
+
+
+@dataclass(frozen=True)
+class Among:
+    """One of some texts."""
+
+    values: tuple[str, ...]
+
+
+TEXT, NUMBER, WHOLE, YES_NO = str, float, int, bool
+TEXTS: Final = [TEXT]
+RANGE: Final = {"code": TEXT, "name": TEXT, "items": WHOLE, "low": NUMBER, "high": NUMBER}
+RANGES: Final = [RANGE]
+LABEL: Final = Among(tuple(label.value for label in Label))
+FIGURE: Final = {
+    "value": Maybe(NUMBER),
+    "low": Maybe(NUMBER),
+    "high": Maybe(NUMBER),
+    "reason": Maybe(TEXT),
+}
+AGREEMENT: Final = {
+    "name": TEXT,
+    "ratings": WHOLE,
+    "units": WHOLE,
+    "rated_twice": WHOLE,
+    "raters": WHOLE,
+    "exact": FIGURE,
+    "within_one": FIGURE,
+    "alpha": FIGURE,
+    "sufficient": YES_NO,
+    "unused": TEXT,
+}
+CHAMBER: Final = {
+    "code": TEXT,
+    "name": TEXT,
+    "finding": TEXT,
+    "reason": TEXT,
+    "a": Maybe(NUMBER),
+    "b": Maybe(NUMBER),
+    "gap": Maybe(NUMBER),
+    "low": Maybe(NUMBER),
+    "high": Maybe(NUMBER),
+    "inner_low": Maybe(NUMBER),
+    "inner_high": Maybe(NUMBER),
+    "prompts_low": Maybe(NUMBER),
+    "prompts_high": Maybe(NUMBER),
+    "p_gap": Maybe(NUMBER),
+    "p_parity": Maybe(NUMBER),
+    "p_permuted": Maybe(NUMBER),
+    "pairs": WHOLE,
+    "pairs_left_out": WHOLE,
+    "asked_a": WHOLE,
+    "asked_b": WHOLE,
+    "lost_a": WHOLE,
+    "lost_b": WHOLE,
+    "bound": Maybe(NUMBER),
+    "needed": TEXT,
+}
+TAG: Final = {
+    "tag": TEXT,
+    "given_a": WHOLE,
+    "given_b": WHOLE,
+    "ratings_a": WHOLE,
+    "ratings_b": WHOLE,
+    "difference": Maybe(NUMBER),
+    "p": Maybe(NUMBER),
+    "differs": YES_NO,
+    "reason": TEXT,
+}
+RESULTS: Final = {
+    "alone": [
+        {
+            "subject": TEXT,
+            "label": LABEL,
+            "composite": NUMBER,
+            "low": NUMBER,
+            "high": NUMBER,
+            "dimensions": [{**RANGE, "mean": NUMBER}],
+        }
+    ],
+    "groups": [
+        {
+            "sentence": TEXT,
+            "members": [{"subject": TEXT, "label": LABEL, "ranges": RANGES}],
+        }
+    ],
+    "ranges_only": [{"subject": TEXT, "label": LABEL, "ranges": RANGES}],
+    "withheld": [{"subject": TEXT, "label": LABEL, "reason": TEXT, "ranges": RANGES}],
+    "secondary": [{"subject": TEXT, "condition": TEXT, "ranges": RANGES}],
+    "arms": [
+        {
+            "subject": TEXT,
+            "first": TEXT,
+            "second": TEXT,
+            "low": NUMBER,
+            "high": NUMBER,
+            "separated": YES_NO,
+            "separated_corrected": YES_NO,
+        }
+    ],
+    "pairs": [
+        {
+            "a": TEXT,
+            "b": TEXT,
+            "code": TEXT,
+            "name": TEXT,
+            "difference": Maybe(NUMBER),
+            "low": NUMBER,
+            "high": NUMBER,
+            "separated": YES_NO,
+            "separated_corrected": YES_NO,
+            "reason": TEXT,
+        }
+    ],
+    "comparisons": WHOLE,
+    "sentence": TEXT,
+    "caption": TEXT,
+    "replicates": WHOLE,
+    "seed": TEXT,
+    "settling": {"replaced": WHOLE, "unchanged": Maybe(YES_NO), "reason": TEXT},
+    "trial_range": Maybe({"low": NUMBER, "high": NUMBER, "replicates": WHOLE}),
+}
+REPORT: Final = {
+    "schema": Among((SCHEMA,)),
+    "care": TEXT,
+    "wave": {
+        "code": TEXT,
+        "title": TEXT,
+        "kind": TEXT,
+        "instrument": TEXT,
+        "levels": [WHOLE],
+        "trials": WHOLE,
+        "seed": TEXT,
+        "locked_at": TEXT,
+        "first_reply_at": TEXT,
+        "frozen_at": TEXT,
+        "unblinded_at": TEXT,
+    },
+    "official": YES_NO,
+    "comparability": Among(("none", "within-bank")),
+    "status": TEXT,
+    "may": TEXTS,
+    "may_not": TEXTS,
+    "design": TEXTS,
+    "conditions": [{"condition": TEXT, "system_message": TEXT, "primary": YES_NO}],
+    "subjects": [
+        {
+            "subject": TEXT,
+            "developer": TEXT,
+            "family": TEXT,
+            "snapshot": TEXT,
+            "digest": TEXT,
+            "access_tier": TEXT,
+            "quantisation": TEXT,
+            "condition": TEXT,
+            "asked": WHOLE,
+            "completed": WHOLE,
+            "filtered": WHOLE,
+            "failed": WHOLE,
+            "malformed": WHOLE,
+        }
+    ],
+    "results": Maybe(RESULTS),
+    "results_reason": TEXT,
+    "parity": [
+        {
+            "subject": TEXT,
+            "condition": TEXT,
+            "finding": TEXT,
+            "sentence": TEXT,
+            "margin": NUMBER,
+            "chambers": [CHAMBER],
+            "tags": [TAG],
+        }
+    ],
+    "agreement": {
+        "sentence": TEXT,
+        "about": TEXT,
+        "floor": Maybe(NUMBER),
+        "half_rated": WHOLE,
+        "unrated": WHOLE,
+        "replicates": WHOLE,
+        "seed": TEXT,
+        "rows": [AGREEMENT],
+    },
+    "contamination": {
+        "about": TEXT,
+        "rows": [
+            {
+                "subject": TEXT,
+                "verdict": TEXT,
+                "choices_right": WHOLE,
+                "choices": WHOLE,
+                "p": Maybe(NUMBER),
+                "highest_overlap": Maybe(NUMBER),
+                "missing": WHOLE,
+                "cautions": TEXTS,
+            }
+        ],
+    },
+    "tests": [
+        {
+            "number": WHOLE,
+            "claim": TEXT,
+            "outcome": Among(tuple(outcome.value for outcome in Outcome)),
+            "evidence": TEXTS,
+            "missing": TEXTS,
+        }
+    ],
+    "confounds": [
+        {
+            "code": TEXT,
+            "what": TEXT,
+            "state": Among(("open", "disclosed", "resolved")),
+            "said": TEXT,
+        }
+    ],
+    "deviations": [{"number": WHOLE, "declared_on": TEXT, "after_data": YES_NO, "text": TEXT}],
+    "gate": [{"name": TEXT, "met": YES_NO, "evidence": TEXT, "missing": TEXTS}],
+    "hashes": {"bank": TEXT, "preregistration": TEXT, "data": TEXT, "code": TEXT},
+    "cite": TEXT,
+}
+
+
+def check(content: Any) -> None:
+    """Refuse what may not be published. Raises ``NotPublic`` with the first such place."""
+    _walk(content, REPORT, "")
+    results = content["results"]
+    if results:
+        _refuse_points(results)
+    if content["official"] and not all(row["met"] for row in content["gate"]):
+        raise NotPublic("official", "a wave is official only where every condition is met.")
+
+
+def _refuse_points(results: Mapping[str, Any]) -> None:
+    """No point of, and no difference with, a model that is not told apart from every other."""
+    alone = {row["subject"] for row in results["alone"]}
+    named = [
+        row["subject"]
+        for rows in (
+            results["alone"],
+            *(group["members"] for group in results["groups"]),
+            results["ranges_only"],
+            results["withheld"],
+        )
+        for row in rows
+    ]
+    if twice := sorted({name for name in named if named.count(name) > 1}):
+        raise NotPublic("results", f"{twice[0]} stands in two places.")
+    for place, pair in enumerate(results["pairs"]):
+        if pair["difference"] is not None and not {pair["a"], pair["b"]} <= alone:
+            raise NotPublic(
+                f"results.pairs[{place}]", "a difference with a model that is not told apart."
+            )
+
+
+def _walk(value: Any, spec: Any, path: str) -> None:
+    if isinstance(spec, Maybe):
+        if value is not None:
+            _walk(value, spec.of, path)
+    elif isinstance(spec, Among):
+        if value not in spec.values:
+            raise NotPublic(path, f"{value!r} is none of: {', '.join(spec.values)}.")
+    elif isinstance(spec, dict):
+        _walk_keys(value, spec, path)
+    elif isinstance(spec, list):
+        if not isinstance(value, list):
+            raise NotPublic(path, "a list belongs here.")
+        for place, one in enumerate(value):
+            _walk(one, spec[0], f"{path}[{place}]")
+    else:
+        _check_leaf(value, spec, path)
+
+
+def _walk_keys(value: Any, spec: Mapping[str, Any], path: str) -> None:
+    if not isinstance(value, dict):
+        raise NotPublic(path, "an object belongs here.")
+    if unknown := sorted(value.keys() - spec.keys()):
+        raise NotPublic(path, f"{unknown[0]!r} is not among what may be published.")
+    if missing := sorted(spec.keys() - value.keys()):
+        raise NotPublic(path, f"{missing[0]!r} is missing.")
+    for key, one in spec.items():
+        _walk(value[key], one, f"{path}.{key}".lstrip("."))
+
+
+def _check_leaf(value: Any, spec: type, path: str) -> None:
+    if spec is NUMBER:
+        plain = isinstance(value, int | float) and not isinstance(value, bool)
+        if not plain or not math.isfinite(value):
+            raise NotPublic(path, f"{value!r} is no number.")
+    elif type(value) is not spec:
+        raise NotPublic(path, f"{value!r} is not of the kind that belongs here.")

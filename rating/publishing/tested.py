@@ -1,0 +1,180 @@
+"""The five tests that could refute the method, put to the rows of a wave."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+
+from rating.probe_report import ByItem, RerunRow, SensitivityRow, rerun_row, sensitivity_row
+from rating.publishing.data import EarlierRun, RunRow, WaveData
+from rating.stats import refutation
+from rating.stats.agreement import Floats, Undefined
+from rating.stats.permutation import ChanceTest, chance_test
+from rating.stats.pools import Family
+from rating.stats.verdict import Outcome, Verdict, cannot_tell
+from runs.taxonomy import DIMENSIONS
+
+ORDER: Final = (Outcome.REFUTED, Outcome.OPEN, Outcome.HOLDS)  # what a reader must hear first
+
+
+def verdicts_of(
+    data: WaveData, chance: ChanceTest | None, high: float | None
+) -> tuple[Verdict, ...]:
+    """The verdict of each test, in the order of the method.
+
+    ``chance`` is agreement against levels dealt anew within items, ``high`` the upper end of
+    alpha's interval.
+    """
+    return (
+        refutation.agreement(chance, units=len(data.twice), high=high),
+        refutation.pools(list(_families(data))),
+        _traits(data),
+        _reruns(data),
+        refutation.alteration(
+            {
+                f"Condition {number}, {row.condition}": row.found
+                for number, row in enumerate(alterations_of(data), start=1)
+                if row.found
+            }
+        ),
+    )
+
+
+def chance_of(data: WaveData, permutations: int) -> ChanceTest | None:
+    """Agreement against chance within items; None where nothing could have come out otherwise."""
+    given = [rating for code in sorted(data.twice) for rating in data.twice[code]]
+    rater = {name: number for number, name in enumerate(sorted({one.rater for one in given}))}
+    unit = {code: number for number, code in enumerate(sorted(data.twice))}
+    item = {row.code: number for number, row in enumerate(data.items)}
+    place = {level: number for number, level in enumerate(data.bank.levels)}
+    try:
+        return chance_test(
+            np.array([rater[one.rater] for one in given], dtype=np.int64),
+            np.array([unit[one.response] for one in given], dtype=np.int64),
+            np.array([place[one.level] for one in given], dtype=np.int64),
+            np.array([item[data.reply[one.response].item] for one in given], dtype=np.int64),
+            seed=f"{data.wave.seed}|chance",
+            permutations=permutations,
+        )
+    except Undefined:
+        return None
+
+
+def reruns_of(data: WaveData) -> list[RerunRow]:
+    """Every two runs of one subject under the same system message, in this and earlier waves."""
+    found = []
+    for one, other in combinations(data.runs, 2):
+        if _alike(one, other):
+            names = (f"{data.wave.code}, {one.condition}", f"{data.wave.code}, {other.condition}")
+            found.append(_rerun(data, one.subject, names, levels_of(data, one), other))
+    for earlier in data.earlier:
+        for run in data.runs:
+            if _alike(earlier, run):
+                names = (earlier.name, f"{data.wave.code}, {run.condition}")
+                found.append(_rerun(data, run.subject, names, earlier.levels, run))
+    return found
+
+
+def alterations_of(data: WaveData) -> list[SensitivityRow]:
+    """Each condition that was declared to move a subject, against the first that was not."""
+    rows = []
+    for altered in data.runs:
+        if not altered.expected:
+            continue
+        plain = next(
+            (run for run in data.runs if run.subject == altered.subject and not run.expected), None
+        )
+        both = (levels_of(data, plain) if plain else {}, levels_of(data, altered))
+        rows.append(
+            sensitivity_row(
+                altered.subject, altered.condition, altered.expected, altered.expected_why, both
+            )
+        )
+    return rows
+
+
+def levels_of(data: WaveData, run: RunRow) -> ByItem:
+    """The mean level of each response of a run that was rated twice, by its item's content."""
+    found: dict[str, list[tuple[int, float]]] = {}
+    for code, both in data.twice.items():
+        reply = data.reply[code]
+        if (reply.subject, reply.condition) == run.key:
+            level = float(np.mean([rating.level for rating in both]))
+            item = data.item[reply.item].content_hash
+            found.setdefault(item, []).append((reply.trial, level))
+    return {item: [level for _, level in sorted(own)] for item, own in sorted(found.items())}
+
+
+def means_of(data: WaveData) -> Floats:
+    """Item means of the compared runs, shape (subjects, items), NaN where nothing is rated."""
+    means = np.full((len(data.compared), len(data.items)), np.nan)
+    for row, run in enumerate(data.compared):
+        levels = levels_of(data, run)
+        for column, item in enumerate(data.items):
+            if own := levels.get(item.content_hash):
+                means[row, column] = np.mean(own)
+    return means
+
+
+def _alike(one: RunRow | EarlierRun, other: RunRow) -> bool:
+    same = one.subject == other.subject and one.system_message == other.system_message
+    return same and not other.expected
+
+
+def _rerun(
+    data: WaveData, subject: str, names: tuple[str, str], first: ByItem, second: RunRow
+) -> RerunRow:
+    seed = f"{data.wave.seed}|rerun|{'|'.join(names)}"
+    return rerun_row(subject, names, (first, levels_of(data, second)), seed=seed)
+
+
+def _reruns(data: WaveData) -> Verdict:
+    rows = reruns_of(data)
+    verdicts = [refutation.reruns(row.found) for row in rows if row.found]
+    if not verdicts:
+        missing = next((row.reason for row in rows if row.reason), None)
+        if missing:
+            return cannot_tell(refutation.RERUNS, missing)
+        return refutation.reruns(None)
+    verdicts.sort(key=lambda verdict: ORDER.index(verdict.outcome))
+    first = verdicts[0]
+    if len(verdicts) > 1:
+        many = f"This is the least favourable of {len(verdicts)} such comparisons."
+        return replace(first, evidence=(*first.evidence, many))
+    return first
+
+
+def _traits(data: WaveData) -> Verdict:
+    if data.is_paired:
+        return cannot_tell(
+            refutation.TRAITS, "A wave of the Model Index: this one has chambers, not dimensions."
+        )
+    means = means_of(data)
+    codes = list(DIMENSIONS)
+    dimension = np.array([codes.index(item.dimension) for item in data.items], dtype=np.int64)
+    if len(means) < refutation.FEWEST_RUNS:
+        return refutation.traits(means, dimension)
+    by_dimension = np.stack(
+        [means[:, dimension == number].mean(axis=1) for number in range(len(codes))], axis=1
+    )
+    return refutation.traits_of_many(by_dimension, seed=f"{data.wave.seed}|factors")
+
+
+def _families(data: WaveData) -> Iterator[Family]:
+    """Families with two snapshots or more, where items of both pools were asked."""
+    pool = np.array([item.unpublished for item in data.items], dtype=bool)
+    if pool.all() or not pool.any():
+        return
+    means = means_of(data)
+    families: dict[tuple[str, str], list[int]] = {}
+    for row, run in enumerate(data.compared):
+        if run.registered_on:
+            families.setdefault((run.developer, run.family), []).append(row)
+    for rows in families.values():
+        rows.sort(key=lambda row: data.compared[row].registered_on)
+        days = [date.fromisoformat(data.compared[row].registered_on).toordinal() for row in rows]
+        own = means[rows]
+        yield Family(own[:, ~pool], own[:, pool], np.array(days, dtype=np.float64))
