@@ -57,8 +57,6 @@ STAFF = {
     "_disputed.html",
     "_item_map.html",
     "_look_form.html",
-    "_probes.html",
-    "_severity.html",
     "agreement.html",
     "care.html",
     "draft.html",
