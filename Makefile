@@ -5,6 +5,9 @@ MANAGE := $(BIN)/python manage.py
 # How many processes share the suite; each has a database of its own.
 PROCESSES ?= auto
 
+# Files of the long tests to leave out, because they were run already.
+PROVEN ?=
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo run worker test proof check bench pins
 
@@ -27,7 +30,7 @@ test: .venv/.tools  ## the whole suite; DATABASE_URL and CELERY_BROKER_URL say o
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile
 
 proof: .venv/.tools  ## the long tests: kills, threads, a whole day
-	$(BIN)/python -m pytest -m proof
+	$(BIN)/python -m pytest -m proof $(addprefix --ignore=,$(PROVEN))
 
 check: .venv/.tools  ## style, types, templates and migrations
 	$(BIN)/ruff check .

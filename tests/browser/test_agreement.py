@@ -83,6 +83,7 @@ def test_pictures_have_names_and_tables_with_the_same_numbers(sign_in, wave):
     expect(page.get_by_role("table", name="Responses by the level of r-ann")).to_contain_text("5")
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_axe_finds_nothing_on_the_pages_of_agreement(sign_in, wave, scheme, width):

@@ -93,6 +93,7 @@ def test_a_vote_and_its_settlement(sign_in, short):
     assert Seed.objects.get().anchor.level == 3
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_axe_finds_nothing_while_somebody_becomes_a_rater(sign_in, short, scheme, width):

@@ -136,6 +136,7 @@ def test_severity_is_a_picture_with_its_table(sign_in, measured, width):
     assert names == sorted(names)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_axe_finds_nothing_on_the_pages_of_care(sign_in, measured, scheme, width):

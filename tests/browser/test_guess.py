@@ -96,6 +96,7 @@ def test_enter_in_the_field_saves_the_name_and_nothing_said_is_asked_again(asked
     assert Guess.objects.get().maker == "Some Lab"
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 768, 360])
 def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(asked, scheme, width):

@@ -48,6 +48,7 @@ def test_a_name_is_covered_and_a_rater_quotes_around_it(sign_in, script):
     assert Response.objects.filter(text=TEXT).count() == 2
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_axe_finds_nothing_on_names_and_subjects(sign_in, scheme, width):

@@ -29,6 +29,7 @@ def wave():
     return unblinded(wave)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 320)])
 def test_axe_finds_nothing_on_a_page_with_all_probes_and_nothing_is_cut(
     sign_in, wave, scheme, width

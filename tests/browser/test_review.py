@@ -175,6 +175,7 @@ def test_nothing_scrolls_sideways_on_a_small_screen(reviewing, width):
     assert page.evaluate(wide) <= width
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_axe_finds_nothing_while_reviewing(reviewing, scheme, width):
@@ -227,6 +228,7 @@ def test_axe_finds_nothing_while_reviewing(reviewing, scheme, width):
     assert faults_of(page) == []
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_axe_finds_nothing_on_the_pages_of_an_admin(reviewing, scheme, width):

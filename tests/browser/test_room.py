@@ -212,6 +212,7 @@ def faults_of(page: Page) -> list[str]:
     return [f"{one['id']}: {node['target']}" for one in found for node in one["nodes"]]
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_axe_finds_nothing_in_the_rating_room(room, scheme, width):
@@ -250,6 +251,7 @@ def test_no_other_page_scrolls_sideways_at_320(sign_in):
         assert page.evaluate("document.documentElement.scrollWidth") <= 320, path
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_on_the_other_pages(sign_in, new_page, scheme):
     wave = make_wave(make_bank(pair_bank_data()))

@@ -228,6 +228,7 @@ def test_nothing_scrolls_sideways_on_a_small_screen(settling, width):
     assert page.evaluate(wide) <= width
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_axe_finds_nothing_while_settling(settling, scheme, width):

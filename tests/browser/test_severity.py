@@ -13,6 +13,7 @@ from tests.rating.test_severity import raters  # noqa: F401 - a fixture
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
 def test_the_figures_stand_as_a_picture_and_a_table_and_axe_finds_nothing(
     sign_in,

@@ -113,6 +113,7 @@ def test_a_pilot_wave_is_unblinded_by_two_who_each_sign_in_again(sign_in):
     assert (request.asked_by, request.agreed_by) == (first, second)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_axe_finds_nothing_from_freezing_to_the_key(sign_in, scheme, width):

@@ -180,11 +180,13 @@ def leaks(client, person: User, wave: Wave) -> set[str]:
     return found
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("role", ROLES)
 def test_no_url_shows_what_is_hidden(client, wave, people, role):
     assert leaks(client, people[role], wave) == set()
 
 
+@pytest.mark.proof
 def test_an_adjudicator_in_the_middle_of_settling_sees_nothing_of_it_either(client, wave, people):
     from rating import adjudication
 
@@ -195,6 +197,7 @@ def test_an_adjudicator_in_the_middle_of_settling_sees_nothing_of_it_either(clie
     assert leaks(client, adjudicator, wave) == set()
 
 
+@pytest.mark.proof
 def test_a_rater_who_is_asked_who_made_a_response_is_told_nothing_of_it(
     client, wave, people, settings
 ):
@@ -215,6 +218,7 @@ def test_a_rater_who_is_asked_who_made_a_response_is_told_nothing_of_it(
     assert leaks(client, rater, wave) == set()
 
 
+@pytest.mark.proof
 def test_the_crawl_finds_a_marker_that_is_let_through(client, wave, people, monkeypatch):
     true = blinding.Card.of.__func__
 
@@ -228,6 +232,7 @@ def test_the_crawl_finds_a_marker_that_is_let_through(client, wave, people, monk
     assert any(path.startswith("GET /rate/") for path in leaks(client, people[Role.RATER], wave))
 
 
+@pytest.mark.proof
 def test_the_crawl_reads_the_page_of_an_item_reviewer(client, wave, people, monkeypatch):
     reviewer = people[Role.ITEM_REVIEWER]
     hold = ReviewHold.objects.live().get(reviewer=reviewer)
