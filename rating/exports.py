@@ -21,8 +21,9 @@ from rating.dictionary import dictionary_csv
 from rating.export import ExportRow, ratings_csv, ratings_wide_csv
 from rating.facets_file import facets_csv, facets_txt
 from rating.figure import figure_as_json
-from rating.models import Export, Saw, User
+from rating.models import Saw, User
 from rating.pdf import as_pdf
+from rating.publications import Export
 from rating.report import as_json
 from rating.wave_document import wave_document
 from rating.wave_report import CARE, export_rows, wave_report

@@ -12,7 +12,7 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.functional import cached_property
 
-from rating.publications import Correction, Publication  # noqa: F401 - tables of this app
+from rating.publications import Correction, Export, Publication  # noqa: F401 - tables of this app
 from runs.models import Anchor, Bank, Instrument, Item, Response, Wave
 
 
@@ -446,29 +446,6 @@ class Exposure(models.Model):
 
     def __str__(self) -> str:
         return f"{self.person_id} saw {self.saw} of {self.wave_id}"
-
-
-class Export(models.Model):
-    """All files of a wave's report in one, as a worker made them; not made while ``made_at`` is empty."""
-
-    wave = models.ForeignKey(Wave, models.PROTECT, related_name="+")
-    asked_by = models.ForeignKey(User, models.PROTECT, related_name="+")
-    asked_at = models.DateTimeField(default=timezone.now)
-    made_at = models.DateTimeField(null=True)
-    content = models.BinaryField(null=True)
-    sha256 = models.CharField(max_length=64, blank=True)
-
-    class Meta:
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(made_at=None, content=None, sha256="")
-                | Q(made_at__isnull=False, content__isnull=False) & ~Q(sha256=""),
-                name="rating_export_made_is_whole",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.wave_id} asked {self.asked_at:%Y-%m-%d}"
 
 
 class Tally(models.Model):

@@ -1,4 +1,4 @@
-"""What was published of a wave, just as it was, and what was corrected later. Appended only."""
+"""What is given out of a wave: its files, and what was published, with what was corrected later."""
 
 import json
 from typing import Any
@@ -55,3 +55,26 @@ class Correction(models.Model):
 
     def __str__(self) -> str:
         return f"correction {self.pk} of {self.wave_id}"
+
+
+class Export(models.Model):
+    """All files of a wave's report in one, as a worker made them; not made while ``made_at`` is empty."""
+
+    wave = models.ForeignKey(Wave, models.PROTECT, related_name="+")
+    asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
+    asked_at = models.DateTimeField(default=timezone.now)
+    made_at = models.DateTimeField(null=True)
+    content = models.BinaryField(null=True)
+    sha256 = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(made_at=None, content=None, sha256="")
+                | Q(made_at__isnull=False, content__isnull=False) & ~Q(sha256=""),
+                name="rating_export_made_is_whole",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.wave_id} asked {self.asked_at:%Y-%m-%d}"

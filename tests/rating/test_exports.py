@@ -18,7 +18,8 @@ from rating import exports
 from rating.breakdown import By
 from rating.dictionary import ANY, ENTRIES, FIGURE, as_markdown
 from rating.exports import ALL, FILES, MANIFEST, Exports
-from rating.models import Export, Exposure, Role
+from rating.models import Exposure, Role
+from rating.publications import Export
 from rating.queue import NoWork, lease
 from rating.tasks import make_export
 from rating.wave_report import key_of
