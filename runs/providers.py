@@ -103,7 +103,9 @@ async def ask(
         except RunStopped as why:
             raise RunStopped(why.reason, tuple(attempts)) from None
         detail = without_sent(detail, question.messages)
-        attempts.append({"outcome": kind, "detail": detail, "at": at, "seed": seed})
+        attempt = {"outcome": kind, "detail": detail, "at": at, "seed": seed}
+        # An empty reply is paid for too, and the next attempt says nothing of it.
+        attempts.append({**attempt, "usage": reply.usage} if reply.usage else attempt)
         if kind == "stop":
             raise RunStopped(detail, tuple(attempts))
         met[kind] += 1
