@@ -219,9 +219,7 @@ def estimate(
             tokens = (0, 0) if free else (sent, min(usual, most) * len(put))
             cost = price.of(*tokens) if price else 0.0 if free else None
             again = (ASKED_AT_MOST - 1) * len(questions)
-            probes.append(
-                ProbesEstimate(subject["snapshot"], len(put), again, *tokens, cost=cost)
-            )
+            probes.append(ProbesEstimate(subject["snapshot"], len(put), again, *tokens, cost=cost))
     cards, seconds = timed
     deviation = ASSUMED.of_gap(trials) if of_pairs else ASSUMED.of_item(trials)
     return Estimate(

@@ -5,7 +5,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 BARE = re.compile(r"[A-Za-z0-9_-]+")
-ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
+ESCAPES = {
+    '"': '\\"',
+    "\\": "\\\\",
+    "\b": "\\b",
+    "\t": "\\t",
+    "\n": "\\n",
+    "\f": "\\f",
+    "\r": "\\r",
+}
 
 
 def as_toml(tables: Mapping[str, Any]) -> str:

@@ -67,7 +67,9 @@ def preflight(bank: Bank, systems: Mapping[str, str]) -> tuple[list[str], dict[s
     sent = 0
     for system_message, condition in systems.items():
         ours = index.hits(system_message, ours=True)
-        found |= dict.fromkeys((f"The system message of condition {condition}", hit) for hit in ours)
+        found |= dict.fromkeys(
+            (f"The system message of condition {condition}", hit) for hit in ours
+        )
         for item in items:
             messages = messages_for(system_message, item.turns, item.prompt)
             hits = index.in_messages(item.code, messages, system_message=system_message)

@@ -104,7 +104,9 @@ def delete_draft(wave: Wave, *, by: int | None = None) -> None:
 def plan_text(wave: Wave) -> str:
     """The plan of a wave as its file. Raises ``WaveRefused`` where none was kept."""
     if not wave.plan:
-        raise WaveRefused(f"{wave} was planned before plans were kept whole: there is no file of it.")
+        raise WaveRefused(
+            f"{wave} was planned before plans were kept whole: there is no file of it."
+        )
     return as_toml(wave.plan)
 
 

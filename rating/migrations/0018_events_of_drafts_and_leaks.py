@@ -4,15 +4,43 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('rating', '0017_mask'),
+        ("rating", "0017_mask"),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='event',
-            name='kind',
-            field=models.CharField(choices=[('rate', 'rate'), ('undo', 'undo'), ('void', 'void'), ('restore', 'restore'), ('skip', 'skip'), ('pause', 'pause'), ('resume', 'resume'), ('settle', 'settle'), ('look', 'look'), ('nominate', 'nominate'), ('agree', 'agree'), ('qualify', 'qualify'), ('end', 'end'), ('freeze', 'freeze'), ('unblind', 'unblind'), ('review', 'review'), ('expertise', 'expertise'), ('mask', 'mask'), ('lock', 'lock'), ('deviate', 'deviate'), ('start', 'start'), ('cancel', 'cancel'), ('ceiling', 'ceiling'), ('leak', 'leak'), ('delete', 'delete')], max_length=10),
+            model_name="event",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("rate", "rate"),
+                    ("undo", "undo"),
+                    ("void", "void"),
+                    ("restore", "restore"),
+                    ("skip", "skip"),
+                    ("pause", "pause"),
+                    ("resume", "resume"),
+                    ("settle", "settle"),
+                    ("look", "look"),
+                    ("nominate", "nominate"),
+                    ("agree", "agree"),
+                    ("qualify", "qualify"),
+                    ("end", "end"),
+                    ("freeze", "freeze"),
+                    ("unblind", "unblind"),
+                    ("review", "review"),
+                    ("expertise", "expertise"),
+                    ("mask", "mask"),
+                    ("lock", "lock"),
+                    ("deviate", "deviate"),
+                    ("start", "start"),
+                    ("cancel", "cancel"),
+                    ("ceiling", "ceiling"),
+                    ("leak", "leak"),
+                    ("delete", "delete"),
+                ],
+                max_length=10,
+            ),
         ),
     ]
