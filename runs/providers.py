@@ -220,10 +220,18 @@ class OpenAIProvider:
     async def ask_once(self, messages: Sequence[Message], seed: int) -> Reply:
         try:
             async with asyncio.timeout(self._timeout):
-                answer = await self._client.chat.completions.with_raw_response.create(
-                    model=self._snapshot, messages=cast(Any, messages), seed=seed, **self._sampling
+                answer = await self._client.post(
+                    "/chat/completions",
+                    # Its typed method walks every message first, a fifth of what a call costs here.
+                    body={
+                        "model": self._snapshot,
+                        "messages": list(messages),
+                        "seed": seed,
+                        **self._sampling,
+                    },
+                    cast_to=httpx2.Response,
                 )
-                return read_reply(answer.http_response.content)
+                return read_reply(answer.content)
         except TimeoutError:
             raise Trouble("timeout", f"no reply within {self._timeout:g} s") from None
         except openai.APITimeoutError as why:

@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 HOLD = timedelta(seconds=5)
 RENEW_SECONDS = 1.5
 WORK_SECONDS = 120.0
-LINGER_SECONDS = 0.004
+LINGER_SECONDS = 0.01  # each batch is a transaction: a few more replies in it cost little
 WAKE_AGAIN = timedelta(seconds=2)
 REAP_SECONDS = 1.0
 # How long a call may still take once its run is paused or cancelled.

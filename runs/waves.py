@@ -33,7 +33,7 @@ from runs.models import (
 from runs.plan import PlanRefused, Slot, plan_order, reply_seed
 from runs.plan_file import PlanFileRefused, SubjectPlan, WavePlan, in_basics, plan_of
 from runs.plan_text import as_toml
-from runs.preflight import LeaksFound, check_wave, keep_check, preflight
+from runs.preflight import LeaksFound, check_wave, found_in, keep_check, preflight
 from runs.probes import ProbesRefused, begin_probes
 from runs.prompts import message_hash, messages_for
 from runs.providers import missing_key
@@ -259,7 +259,7 @@ def leaks_kept(wave: Wave, *, by: int | None) -> Iterator[None]:
                 sender=Wave,
                 act="leak",
                 by=by,
-                about={"wave": wave.code, **{key: why.check[key] for key in ("found", "missed")}},
+                about={"wave": wave.code, "found": " ".join(found_in(why.check))},
             )
         raise
 
