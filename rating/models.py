@@ -683,6 +683,8 @@ class EventKind(models.TextChoices):
     START = "start", "start"
     CANCEL = "cancel", "cancel"
     CEILING = "ceiling", "ceiling"
+    LEAK = "leak", "leak"
+    DELETE = "delete", "delete"
 
 
 class Event(models.Model):

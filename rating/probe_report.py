@@ -15,6 +15,7 @@ from rating.stats.agreement import Floats, Undefined
 from rating.stats.reruns import Rerun, rerun
 from rating.stats.sameness import MOST_WORDS, Sameness, sameness
 from rating.stats.sensitivity import Sensitivity, sensitivity
+from rating.stats.verdict import Outcome
 from runs.exposure import FLAG_OVERLAP, FLAG_P, Answered, Contamination, Verdict
 
 ABOUT_CONTAMINATION: Final = (
@@ -246,10 +247,10 @@ def _rerun_as_json(row: RerunRow) -> dict[str, Any]:
     told: dict[str, Any] = {"subject": row.subject, "first": row.first, "second": row.second}
     found = row.found
     if found is None:
-        return {**told, "verdict": "cannot be told yet", "reason": row.reason}
+        return {**told, "outcome": Outcome.OPEN.value, "reason": row.reason}
     return {
         **told,
-        "verdict": found.verdict.value,
+        "outcome": found.outcome.value,
         "reason": found.missing or None,
         "n_items": found.n_items,
         "n_trials": found.n_trials,
@@ -273,10 +274,10 @@ def _sensitivity_as_json(row: SensitivityRow) -> dict[str, Any]:
     }
     found = row.found
     if found is None:
-        return {**told, "verdict": "cannot be told yet", "reason": row.reason}
+        return {**told, "outcome": Outcome.OPEN.value, "reason": row.reason}
     return {
         **told,
-        "verdict": found.verdict.value,
+        "outcome": found.outcome.value,
         "reason": found.missing or None,
         "n_items": found.n,
         "moved": found.moved,

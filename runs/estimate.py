@@ -11,8 +11,10 @@ from typing import Any, Final
 from django.db.models import Count, Q
 
 from runs.declared import REPLY_TOKENS, Costs, costs_of, declared_of
+from runs.exposure import ASKED_AT_MOST
 from runs.models import Bank, Instrument, Item, Pair
 from runs.power import ASSUMED, RATINGS, Spread, half_width, parity_power, power_table
+from runs.probes import put_to_each
 from runs.prompts import messages_for
 from runs.signals import cards_timed
 from runs.tokens import tokens_sent
@@ -30,6 +32,18 @@ class RunEstimate:
     snapshot: str
     condition: str
     calls: int
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
+
+
+@dataclass(frozen=True)
+class ProbesEstimate:
+    """The probes of one subject. Up to ``again`` more calls come where answers cannot be read."""
+
+    snapshot: str
+    calls: int
+    again: int
     tokens_in: int
     tokens_out: int
     cost: float | None
@@ -65,6 +79,12 @@ class Estimate:
     of_pairs: bool
     margin: float
     spread: Spread = ASSUMED
+    probes: tuple[ProbesEstimate, ...] = ()
+
+    @property
+    def parts(self) -> tuple[RunEstimate | ProbesEstimate, ...]:
+        """All that is paid for."""
+        return (*self.runs, *self.probes)
 
     @property
     def calls(self) -> int:
@@ -72,17 +92,17 @@ class Estimate:
 
     @property
     def tokens_in(self) -> int:
-        return sum(run.tokens_in for run in self.runs)
+        return sum(part.tokens_in for part in self.parts)
 
     @property
     def tokens_out(self) -> int:
-        return sum(run.tokens_out for run in self.runs)
+        return sum(part.tokens_out for part in self.parts)
 
     @property
     def cost(self) -> float | None:
-        """What all runs cost together; None where a price is missing."""
-        costs = [run.cost for run in self.runs if run.cost is not None]
-        return fsum(costs) if len(costs) == len(self.runs) else None
+        """What all runs and their probes cost together; None where a price is missing."""
+        costs = [part.cost for part in self.parts if part.cost is not None]
+        return fsum(costs) if len(costs) == len(self.parts) else None
 
     @property
     def unpriced(self) -> list[str]:
@@ -147,6 +167,8 @@ def estimate(
     of_pairs: bool,
     margin: float,
     timed: tuple[int, float] = (0, 0.0),
+    questions: Sequence[str] = (),
+    repeated: Sequence[tuple[Sequence[Mapping[str, str]], str]] = (),
 ) -> Estimate:
     """The estimate of a plan.
 
@@ -160,9 +182,13 @@ def estimate(
         How many items each dimension has, or how many pairs each chamber.
     timed
         How many cards have been timed, and their mean in seconds.
+    questions, repeated
+        What the probes ask of each subject that can be asked, and the conversations, each given as
+        often as it is put, that they repeat.
     """
     usual = costs.reply_tokens or REPLY_TOKENS
     runs = []
+    probes = []
     for subject in subjects:
         most = min(
             (
@@ -185,6 +211,15 @@ def estimate(
             runs.append(
                 RunEstimate(subject["snapshot"], condition["name"], calls, *tokens, cost=cost)
             )
+        conditions = subject.get("conditions", ())
+        put = [((), question) for question in questions] + list(repeated)
+        if put and conditions and subject["provider"] != "import":
+            first = conditions[0]["system_message"]
+            sent = sum(tokens_sent(messages_for(first, turns, last)) for turns, last in put)
+            tokens = (0, 0) if free else (sent, min(usual, most) * len(put))
+            cost = price.of(*tokens) if price else 0.0 if free else None
+            again = (ASKED_AT_MOST - 1) * len(questions)
+            probes.append(ProbesEstimate(subject["snapshot"], len(put), again, *tokens, cost=cost))
     cards, seconds = timed
     deviation = ASSUMED.of_gap(trials) if of_pairs else ASSUMED.of_item(trials)
     return Estimate(
@@ -207,6 +242,7 @@ def estimate(
         ),
         of_pairs=of_pairs,
         margin=margin,
+        probes=tuple(probes),
     )
 
 
@@ -223,6 +259,7 @@ def percent(probability: float) -> str:
 def estimate_of(plan: Mapping[str, Any], bank: Bank) -> Estimate:
     """The estimate of a plan whose basics and subjects were checked, over this bank."""
     of_pairs = bank.instrument == Instrument.UNCONDITIONALITY
+    questions, repeated = put_to_each(bank, f"{plan.get('seed')}|{plan.get('code')}")
     return estimate(
         plan.get("subjects", ()),
         list(Item.objects.served().filter(bank=bank).values_list("turns", "prompt")),
@@ -232,6 +269,8 @@ def estimate_of(plan: Mapping[str, Any], bank: Bank) -> Estimate:
         of_pairs=of_pairs,
         margin=declared_of(plan).margin,
         timed=_timed(bank.instrument),
+        questions=questions,
+        repeated=[(item.turns, item.prompt) for item in repeated],
     )
 
 

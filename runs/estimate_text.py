@@ -31,11 +31,12 @@ def facts(told: Estimate) -> list[tuple[str, str]]:
             "Calls",
             f"{told.items} items × {told.trials} trials × {len(told.runs)} runs = {told.calls:,}",
         ),
+        *_probes(told),
         (
             "Tokens",
             f"about {told.tokens_in:,} sent and {told.tokens_out:,} received: a token for "
             f"{LETTERS_A_TOKEN} Latin letters or one of another script, and "
-            f"{told.reply_tokens:,} for a reply",
+            f"{told.reply_tokens:,} for a reply{', the probes among them' if told.probes else ''}",
         ),
     ]
     if told.cost is None:
@@ -66,6 +67,18 @@ def facts(told: Estimate) -> list[tuple[str, str]]:
             )
         )
     return rows
+
+
+def _probes(told: Estimate) -> Iterator[tuple[str, str]]:
+    """What is asked beside the items."""
+    if told.probes:
+        calls, again = (sum(getattr(one, key) for one in told.probes) for key in ("calls", "again"))
+        yield (
+            "Probes",
+            f"{told.probes[0].calls} calls × {len(told.probes)} "
+            f"{'subject' if len(told.probes) == 1 else 'subjects'} = {calls:,} more; and at most "
+            f"{again:,} again where an answer cannot be read, which the estimate leaves out",
+        )
 
 
 def as_lines(told: Estimate) -> Iterator[str]:

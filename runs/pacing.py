@@ -49,6 +49,13 @@ def tokens_of(messages: Sequence[Message], sampling: Mapping[str, Any]) -> int:
     return sent + int(most)
 
 
+def tokens_beyond(attempts: Sequence[Mapping[str, Any]], guessed: int) -> int:
+    """How many tokens a trial took beyond (or below) its guess, by what was reported of each attempt."""
+    told = [attempt["usage"].get("total_tokens") for attempt in attempts if attempt.get("usage")]
+    counted = [total for total in told if total is not None]
+    return sum(counted) - guessed if counted else 0
+
+
 def locked_limit(run: Run) -> SubjectLimit:
     """The limits of a run's subject. Nobody else counts its calls until this transaction ends."""
     subject = (

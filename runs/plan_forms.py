@@ -20,20 +20,13 @@ from runs.declared import (
     in_declared,
     possible_comparisons,
 )
-from runs.models import Bank, Provider, Subject, WaveKind
-from runs.plan_file import DIRECTIONS, LARGEST_FILE, SAMPLING_KEYS, in_basics, in_subjects, runs_in
+from runs.models import Bank, WaveKind
+from runs.plan_file import DIRECTIONS, LARGEST_FILE, in_basics, in_subjects, runs_in
+from runs.subject_forms import SubjectForm, initial_of_subject
+from runs.subjects import SubjectRefused, is_registered, with_digest
 
 MOST_SUBJECTS = 40
 MOST_CONDITIONS = 40
-TEXTS = (
-    "developer",
-    "family",
-    "snapshot",
-    "base_url",
-    "digest",
-    "access_tier",
-    "quantisation",
-)
 CORRECTION_NAMES = {
     "bonferroni": "Bonferroni",
     "holm": "Holm",
@@ -117,65 +110,6 @@ class BasicsForm(forms.Form):
         return said
 
 
-class SubjectForm(forms.Form):
-    """One subject: a registered one, or what identifies a new one."""
-
-    registered = forms.ChoiceField(label="Subject", required=False)
-    developer = forms.CharField(label="Developer", max_length=100, required=False)
-    family = forms.CharField(label="Family", max_length=100, required=False)
-    snapshot = forms.CharField(
-        label="Snapshot",
-        max_length=200,
-        required=False,
-        help_text="The exact, dated name; no alias that moves.",
-    )
-    provider = forms.ChoiceField(label="Provider", choices=Provider.choices, required=False)
-    base_url = forms.CharField(
-        label="Address",
-        max_length=300,
-        required=False,
-        help_text="Of an OpenAI-compatible server; empty for OpenAI itself.",
-    )
-    digest = forms.CharField(label="Digest", max_length=100, required=False)
-    access_tier = forms.CharField(label="Access tier", max_length=100, required=False)
-    quantisation = forms.CharField(label="Quantisation", max_length=100, required=False)
-    temperature = forms.FloatField(label="Temperature", required=False)
-    top_p = forms.FloatField(label="Top p", required=False)
-    max_tokens = forms.IntegerField(label="Most tokens of a reply", required=False)
-    max_completion_tokens = forms.IntegerField(
-        label="Most completion tokens", required=False, help_text="Where a provider names it so."
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        codes = Subject.objects.order_by("code").values_list("code", flat=True)
-        self.fields["registered"].choices = [  # type: ignore[attr-defined]
-            ("", "A new one, described below"),
-            *((code, code) for code in codes),
-        ]
-
-    @property
-    def asked(self) -> list[forms.BoundField]:
-        """The fields that describe a new subject."""
-        return [self[name] for name in self.fields if name not in ("registered", "DELETE")]
-
-    @property
-    def is_empty(self) -> bool:
-        said = self.cleaned_data
-        return not said.get("registered") and not any(said.get(key) for key in TEXTS)
-
-    @property
-    def table(self) -> dict[str, Any]:
-        said = self.cleaned_data
-        if code := said.get("registered"):
-            known = Subject.objects.get(code=code)
-            row = {key: getattr(known, key) for key in (*TEXTS, "provider")}
-            return {**_filled(row), "sampling": known.sampling}
-        sampling = {key: said[key] for key in SAMPLING_KEYS if said.get(key) is not None}
-        row = {key: said.get(key, "").strip() for key in TEXTS}
-        return {**_filled(row), "provider": said.get("provider", ""), "sampling": sampling}
-
-
 class ConditionForm(forms.Form):
     """A system message, and the subjects that get it."""
 
@@ -229,6 +163,8 @@ class SubjectsForm:
 
     def __init__(self, data: Any = None, *, plan: Mapping[str, Any], add: str = "") -> None:
         self.faults: list[str] = []
+        # By the number of a subject: what was read from its runtime.
+        self.read: dict[int, dict[str, str]] = {}
         if data is not None and add:
             data = data.copy()
             key = f"{add}-TOTAL_FORMS"
@@ -237,7 +173,7 @@ class SubjectsForm:
         # Else a form that is sent as it was shown would be taken for one left empty.
         all_read = {"empty_permitted": False}
         self.subjects = SubjectFormSet(
-            data, initial=subjects, prefix="subjects", form_kwargs=all_read
+            data, initial=subjects, prefix="subjects", form_kwargs={**all_read, "plan": plan}
         )
         number = len(subjects) if data is None else _whole(data.get("subjects-TOTAL_FORMS"))
         self.conditions = ConditionFormSet(
@@ -263,12 +199,17 @@ class SubjectsForm:
                 self.faults += [str(error) for error in formset.non_form_errors()]
             return False
         self._check()
+        if not self.errors:
+            self._read_digests()
         return not self.errors
 
     @property
     def table(self) -> list[dict[str, Any]]:
         """The ``subjects`` of a plan."""
-        return [{**form.table, "conditions": self._conditions(n)} for n, form in self._wanted()]
+        return [
+            {**form.table, **self.read.get(n, {}), "conditions": self._conditions(n)}
+            for n, form in self._wanted()
+        ]
 
     def _wanted(self) -> list[tuple[int, SubjectForm]]:
         return [
@@ -289,11 +230,26 @@ class SubjectsForm:
     def _check(self) -> None:
         forms_of = [form for _, form in self._wanted()]
         for fault in in_subjects(self.table):
-            found = re.match(r"subjects (\d+): (?:sampling: )?(\w+): (.*)", fault, re.DOTALL)
+            found = re.match(
+                r"subjects (\d+): (?:(?:sampling|limits): )?(\w+): (.*)", fault, re.DOTALL
+            )
             if found and found[2] in SubjectForm.base_fields:
                 tell(forms_of[int(found[1]) - 1], [f"{found[2]}: {found[3]}"])
             else:
                 self.faults.append(_on_page(fault))
+
+    def _read_digests(self) -> None:
+        """Ask local runtimes for the digests that were left empty, and say where one tells none."""
+        for number, form in self._wanted():
+            stated = form.table
+            if is_registered(stated):
+                continue
+            try:
+                digest = with_digest(stated).get("digest", "")
+            except SubjectRefused as why:
+                tell(form, (f"digest: {fault}" for fault in why.faults))
+            else:
+                self.read[number] = {"digest": digest} if digest else {}
 
 
 def initial_of(plan: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -304,7 +260,7 @@ def initial_of(plan: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict
     rows = plan.get("subjects", [])
     if not rows:
         return [{}], [{"name": "default", "system_message": ""}]
-    subjects = [{**row, **row.get("sampling", {})} for row in rows]
+    subjects = [initial_of_subject(row) for row in rows]
     conditions: list[dict[str, Any]] = []
     shared = [one for one in rows[0]["conditions"] if all(one in row["conditions"] for row in rows)]
     conditions += shared
@@ -517,11 +473,6 @@ class CeilingForm(forms.Form):
     reason = forms.CharField(
         label="Reason", max_length=500, error_messages={"required": "Say why, in a few words."}
     )
-
-
-def _filled(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what was left empty."""
-    return {key: value for key, value in row.items() if value not in ("", None)}
 
 
 def _whole(value: Any) -> int:

@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from runs.access import maintainer_required
 from runs.estimate import Estimate, estimate_of
@@ -23,7 +23,7 @@ from runs.plan_forms import (
 from runs.power import TRIALS
 from runs.refusals import WaveRefused
 from runs.stages import stages_of
-from runs.waves import kept_from_locking, lock_wave, save_draft
+from runs.waves import delete_draft, kept_from_locking, lock_wave, plan_text, save_draft
 
 SAVED = "Saved. It is a draft until its plan is locked."
 LOCKED = "The plan is locked. Nothing of it changes from now on."
@@ -131,6 +131,36 @@ def lock(request: HttpRequest, wave: str) -> HttpResponse:
         wave=found,
         missing=kept_from_locking(found),
         **shown(estimate_of(found.plan, found.bank)),
+    )
+
+
+@DO_TWICE
+@maintainer_required
+def delete(request: HttpRequest, wave: str) -> HttpResponse:
+    """Ask whether a draft may go, and throw it away."""
+    found = _draft(wave)
+    if request.method == "POST":
+        try:
+            delete_draft(found, by=request.user.pk)
+        except WaveRefused as why:
+            messages.error(request, str(why))
+            return redirect("runs:wave", code=wave)
+        messages.success(request, f"The draft {wave} is deleted.")
+        return redirect("runs:waves")
+    return render(request, "runs/delete.html", {"wave": found})
+
+
+@require_safe
+@maintainer_required
+def file(request: HttpRequest, wave: str) -> HttpResponse:
+    """The plan of a wave as its file, to be kept, changed and loaded again."""
+    found = get_object_or_404(Wave, code=wave)
+    if not found.plan:
+        raise Http404
+    return HttpResponse(
+        plan_text(found),
+        content_type="application/toml; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{found.code}.toml"'},
     )
 
 

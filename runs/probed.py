@@ -54,7 +54,7 @@ def probes_state(wave: Wave) -> list[object]:
 
 def contamination_of(wave: Wave) -> dict[str, Contamination]:
     """What both probes show of each subject of a wave, by its code, from A to Z."""
-    no_choice = why_no_choice(materials_of(wave))
+    no_choice = why_no_choice(materials_of(wave.bank))
     asked = set(Probing.objects.filter(run__wave=wave).values_list("run__subject", flat=True))
     rows = (
         Probe.objects.of_wave(wave)

@@ -7,6 +7,7 @@ holds rows for some seconds and renews while it lives, and a reaper wakes somebo
 
 import logging
 from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
 from functools import partial
 from time import monotonic
 from typing import Final
@@ -14,10 +15,12 @@ from uuid import uuid4
 
 from celery import shared_task
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils import timezone
 
+from runs import pacing
 from runs.canonical import draw
+from runs.control import over_ceiling, pause
 from runs.exposure import (
     ASKED_AT_MOST,
     Material,
@@ -27,10 +30,22 @@ from runs.exposure import (
     recall_questions,
     score,
 )
-from runs.models import Item, Pair, Probe, ProbeKind, Probing, Provider, Run, RunState, Status, Wave
+from runs.models import (
+    Bank,
+    Item,
+    Pair,
+    Probe,
+    ProbeKind,
+    Probing,
+    Provider,
+    Run,
+    RunState,
+    Status,
+    Wave,
+)
 from runs.periodic import BesideWorkers, Periodic
 from runs.plan import reply_seed
-from runs.prompts import message_hash, messages_for
+from runs.prompts import Message, message_hash, messages_for
 from runs.providers import Calls, Question, missing_key, provider_for
 from runs.replies import Reply
 from runs.tasks import (
@@ -41,6 +56,7 @@ from runs.tasks import (
     WAKE_AGAIN,
     columns_of,
     is_ending,
+    paid_for,
 )
 from runs.wire import RunStopped
 
@@ -74,9 +90,11 @@ def begin_probes(wave: Wave) -> list[Run]:
         # One at a time, so that two who begin at once do not put the questions twice.
         Wave.objects.select_for_update(no_key=True).get(pk=wave.pk)
         runs = [run for run in probed_runs(wave) if not _is(run, RunState.DONE)]
+        if runs and (why := over_ceiling(wave)):
+            raise ProbesRefused(f"{why} Raise it first, with a reason.")
         if faults := sorted({why for run in runs if (why := missing_key(run.subject))}):
             raise ProbesRefused("\n".join(faults))
-        items = materials_of(wave)
+        items = materials_of(wave.bank)
         for run in runs:
             probing, new = Probing.objects.get_or_create(run=run)
             if new:
@@ -103,12 +121,12 @@ def probed_runs(wave: Wave) -> list[Run]:
     return list(first.values())
 
 
-def materials_of(wave: Wave) -> list[Material]:
-    """What questions may be made of: the items that the wave serves, from A to Z."""
-    served = Item.objects.served().filter(bank=wave.bank_id)
+def materials_of(bank: Bank) -> list[Material]:
+    """What questions may be made of: the items that are served, from A to Z."""
+    served = Item.objects.served().filter(bank=bank)
     chambers: dict[int, str] = {}
     twins: dict[int, str] = {}
-    for pair in Pair.objects.filter(bank=wave.bank_id).select_related("arm_a", "arm_b"):
+    for pair in Pair.objects.filter(bank=bank).select_related("arm_a", "arm_b"):
         for own, other in ((pair.arm_a, pair.arm_b), (pair.arm_b, pair.arm_a)):
             chambers[own.pk], twins[own.pk] = pair.chamber, other.code
     return [
@@ -132,18 +150,37 @@ def materials_of(wave: Wave) -> list[Material]:
 def questions_for(run: Run, items: Sequence[Material]) -> dict[ProbeKind, list[ProbeQuestion]]:
     """The questions of both contamination probes to one subject, as the wave's seed draws them."""
     seed = f"{run.wave.seed}|{run.wave.code}|{run.subject.code}"
-    bank = f"{run.wave.bank.name} {run.wave.bank.version}"
+    return _questions(run.wave.bank, items, seed)
+
+
+def _questions(
+    bank: Bank, items: Sequence[Material], seed: str
+) -> dict[ProbeKind, list[ProbeQuestion]]:
     return {
-        ProbeKind.RECALL: recall_questions(bank, items, seed=seed),
-        ProbeKind.CHOICE: choice_questions(bank, items, seed=seed),
+        ProbeKind.RECALL: recall_questions(str(bank), items, seed=seed),
+        ProbeKind.CHOICE: choice_questions(str(bank), items, seed=seed),
     }
 
 
 def repeated_item(wave: Wave) -> Item | None:
     """The item that every subject of a wave is asked again and again: served, and of no topic."""
-    able = Item.objects.served().filter(bank=wave.bank_id, topic="")
-    seed = f"{wave.seed}|{wave.code}|determinism"
-    return min(able, key=lambda item: draw(seed, item.code), default=None)
+    return _repeated(wave.bank, f"{wave.seed}|{wave.code}")
+
+
+def _repeated(bank: Bank, seed: str) -> Item | None:
+    able = Item.objects.served().filter(bank=bank, topic="")
+    return min(able, key=lambda item: draw(f"{seed}|determinism", item.code), default=None)
+
+
+def put_to_each(bank: Bank, seed: str) -> tuple[list[str], list[Item]]:
+    """What the probes of a plan will put to a subject: questions, and an item as often as it is asked.
+
+    Which items are drawn differs between subjects; how many questions there are hardly does.
+    """
+    found = _questions(bank, materials_of(bank), seed)
+    item = _repeated(bank, seed)
+    asked = [question.text for questions in found.values() for question in questions]
+    return asked, [item] * SAME_CALLS if item else []
 
 
 def _rows(run: Run, items: Sequence[Material]) -> Iterable[Probe]:
@@ -180,10 +217,30 @@ def _seed(run: Run, kind: str, item: str, part: str, ask: int) -> int:
 
 def _question(run: Run, row: Probe) -> Question:
     """What is sent for one row: a conversation of its own, whose hash the row keeps."""
-    turns, last = ([], row.question) if row.question else (row.item.turns, row.item.prompt)
-    messages = messages_for(run.system_message, turns, last)
+    messages = _messages(run, row)
     row.message_hash = message_hash(messages)
-    return Question(tuple(messages), row.seed)
+    return Question(tuple(messages), row.seed, getattr(row, "begins_at", None))
+
+
+def _messages(run: Run, row: Probe) -> list[Message]:
+    turns, last = ([], row.question) if row.question else (row.item.turns, row.item.prompt)
+    return messages_for(run.system_message, turns, last)
+
+
+def _guessed_tokens(run: Run, row: Probe) -> int:
+    return pacing.tokens_of(_messages(run, row), run.subject.sampling)
+
+
+def _room_of(run: Run) -> int:
+    """How many probes of a run may be on their way at once."""
+    return min(IN_FLIGHT, pacing.in_flight_of(pacing.limit_of(run)))
+
+
+def _is_held_back(run: Run) -> bool:
+    """Whether probes are left, and wait for a limit of their subject alone."""
+    now = timezone.now()
+    left = Probe.objects.filter(run=run).unheld(now).exists()
+    return left and _may_be_asked(run) and pacing.holds_back(run, now)
 
 
 # Asking it
@@ -206,19 +263,20 @@ def ask_probes(*, run_id: int) -> None:
     holder = uuid4().hex
     with Calls(provider) as calls:
         try:
-            _ask(run, holder, calls)
+            _ask(run, holder, calls, room=_room_of(run))
         finally:
             _let_go(run, holder)
 
 
-def _ask(run: Run, holder: str, calls: Calls) -> None:
+def _ask(run: Run, holder: str, calls: Calls, *, room: int) -> None:
     held: dict[int, Probe] = {}
     renews = monotonic() + RENEW_SECONDS
     while True:
-        rows = [] if is_ending() else _claim(run, holder, IN_FLIGHT - len(held))
+        rows = [] if is_ending() else _claim(run, holder, room - len(held))
         held |= {row.pk: row for row in rows}
-        calls.ask([(row.pk, _question(run, row)) for row in rows], room=IN_FLIGHT)
-        if not held:
+        calls.ask([(row.pk, _question(run, row)) for row in rows], room=room)
+        # Where a limit of its subject holds it back, this task waits.
+        if not held and (is_ending() or not _is_held_back(run)):
             return
         ended = calls.finished(within=0.25, linger=LINGER_SECONDS, most=IN_FLIGHT)
         for pk, outcome in ended.items():
@@ -228,6 +286,10 @@ def _ask(run: Run, holder: str, calls: Calls) -> None:
                 return
             store(run, holder, row, outcome)
         calls.stored(len(ended))
+        if ended and (why := over_ceiling(run.wave)):
+            pause(run.wave, why)
+            _stop(run, why)
+            return
         if monotonic() > renews:
             _renew(run, holder, held)
             renews = monotonic() + RENEW_SECONDS
@@ -241,6 +303,7 @@ def _claim(run: Run, holder: str, most: int) -> list[Probe]:
     with transaction.atomic():
         if not _may_be_asked(run):
             return []
+        limit = pacing.locked_limit(run)
         rows = list(
             Probe.objects.filter(run=run)
             .unheld(now)
@@ -248,6 +311,10 @@ def _claim(run: Run, holder: str, most: int) -> list[Probe]:
             .select_related("item")
             .select_for_update(skip_locked=True, of=("self",))[:most]
         )
+        begin = pacing.take(limit, [_guessed_tokens(run, row) for row in rows], now)
+        rows = rows[: len(begin)]
+        for row, at in zip(rows, begin, strict=True):
+            row.begins_at = at  # type: ignore[attr-defined]
         Probe.objects.filter(pk__in=[row.pk for row in rows]).update(
             held_by=holder, held_until=now + HOLD
         )
@@ -261,8 +328,14 @@ def store(run: Run, holder: str, row: Probe, reply: Reply) -> bool:
     One that cannot be read is asked for again, in a row of its own, until it was asked for
     ``ASKED_AT_MOST`` times.
     """
+    now = timezone.now()
+    paid = paid_for(reply, _messages(run, row))
     with transaction.atomic():
         # One after another for each run: else two last answers would each wait for the other's.
+        # The run comes first, as where a wave is started.
+        Run.objects.filter(pk=run.pk).update(
+            tokens_in=F("tokens_in") + paid["in"], tokens_out=F("tokens_out") + paid["out"]
+        )
         Probing.objects.select_for_update().get(run=run)
         mine = Probe.objects.filter(pk=row.pk, status=Status.PENDING, held_by=holder)
         worth = _score(row, reply)
@@ -271,10 +344,11 @@ def store(run: Run, holder: str, row: Probe, reply: Reply) -> bool:
             attempts=[*row.attempts, *reply.attempts],
             message_hash=row.message_hash,
             score=worth,
-            completed_at=timezone.now(),
+            completed_at=now,
             held_by="",
             held_until=None,
         )
+        _settle_limits(run, row, reply, now)
         unreadable = row.part and reply.status == Status.COMPLETED and worth is None
         if kept and unreadable and row.ask < ASKED_AT_MOST:
             Probe.objects.create(
@@ -292,6 +366,16 @@ def store(run: Run, holder: str, row: Probe, reply: Reply) -> bool:
     if not kept:
         log.warning("an answer to a probe of run %s came too late and was dropped", run.pk)
     return bool(kept)
+
+
+def _settle_limits(run: Run, row: Probe, reply: Reply, now: datetime) -> None:
+    if limit := pacing.limit_of(run):
+        pacing.settle(
+            limit,
+            extra_requests=max(len(reply.attempts) - 1, 0),
+            extra_tokens=pacing.tokens_beyond(reply.attempts, _guessed_tokens(run, row)),
+            now=now,
+        )
 
 
 def _score(row: Probe, reply: Reply) -> float | None:

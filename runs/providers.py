@@ -103,7 +103,9 @@ async def ask(
         except RunStopped as why:
             raise RunStopped(why.reason, tuple(attempts)) from None
         detail = without_sent(detail, question.messages)
-        attempts.append({"outcome": kind, "detail": detail, "at": at, "seed": seed})
+        attempt = {"outcome": kind, "detail": detail, "at": at, "seed": seed}
+        # An empty reply is paid for too, and the next attempt says nothing of it.
+        attempts.append({**attempt, "usage": reply.usage} if reply.usage else attempt)
         if kind == "stop":
             raise RunStopped(detail, tuple(attempts))
         met[kind] += 1
@@ -218,10 +220,18 @@ class OpenAIProvider:
     async def ask_once(self, messages: Sequence[Message], seed: int) -> Reply:
         try:
             async with asyncio.timeout(self._timeout):
-                answer = await self._client.chat.completions.with_raw_response.create(
-                    model=self._snapshot, messages=cast(Any, messages), seed=seed, **self._sampling
+                answer = await self._client.post(
+                    "/chat/completions",
+                    # Its typed method walks every message first, a fifth of what a call costs here.
+                    body={
+                        "model": self._snapshot,
+                        "messages": list(messages),
+                        "seed": seed,
+                        **self._sampling,
+                    },
+                    cast_to=httpx2.Response,
                 )
-                return read_reply(answer.http_response.content)
+                return read_reply(answer.content)
         except TimeoutError:
             raise Trouble("timeout", f"no reply within {self._timeout:g} s") from None
         except openai.APITimeoutError as why:

@@ -1,5 +1,6 @@
 """Subjects in the registry: found by what a file states of them, or registered for good."""
 
+import asyncio
 from datetime import date
 from typing import Any
 
@@ -9,6 +10,8 @@ from django.db import transaction
 from runs.models import NOT_STATED, Provider, Subject, SubjectLimit
 from runs.plan_file import IDENTITY_KEYS
 from runs.registry import unpinned
+from runs.runtimes import NoDigest, read_digest
+from runs.wire import Trouble
 
 
 class SubjectRefused(ValueError):
@@ -42,6 +45,31 @@ def found_or_new(stated: dict[str, Any]) -> Subject:
             "write what is registered, or name a snapshot of its own."
         )
     return known
+
+
+def with_digest(stated: dict[str, Any]) -> dict[str, Any]:
+    """What is stated; where it has a runtime and no digest, with that which it serves now.
+
+    Raises
+    ------
+    SubjectRefused
+        If the runtime does not say what it serves.
+    """
+    if not stated.get("runtime") or stated.get("digest"):
+        return stated
+    asked = read_digest(stated["runtime"], stated["base_url"], stated["snapshot"])
+    try:
+        return stated | {"digest": asyncio.run(asked)}
+    except NoDigest as why:
+        raise SubjectRefused(str(why)) from None
+    except Trouble as why:
+        raise SubjectRefused(f"The digest cannot be read: {why.detail}.") from None
+
+
+def is_registered(stated: dict[str, Any]) -> bool:
+    """Whether there is a subject of this developer, family and snapshot."""
+    named = {key: stated[key] for key in ("developer", "family", "snapshot")}
+    return Subject.objects.filter(code=Subject(**named).own_code()).exists()
 
 
 def register(

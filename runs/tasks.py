@@ -24,14 +24,14 @@ from django.utils import timezone
 
 from runs import pacing
 from runs.control import MOST_FAILURES, heed
-from runs.models import Response, ResponseQuerySet, Run, RunState, Status
+from runs.models import Probe, Response, Run, RunState, Status
 from runs.periodic import BesideWorkers, Periodic
 from runs.preflight import leaks_at_call
-from runs.prompts import message_hash, messages_for
+from runs.prompts import Message, message_hash, messages_for
 from runs.providers import Calls, Outcome, Question, provider_for
 from runs.replies import Reply
 from runs.signals import responses_completed
-from runs.tokens import count_tokens, tokens_sent
+from runs.tokens import tokens_paid
 from runs.traces import traces_of
 from runs.wire import RunStopped
 
@@ -40,12 +40,11 @@ log = logging.getLogger(__name__)
 HOLD = timedelta(seconds=5)
 RENEW_SECONDS = 1.5
 WORK_SECONDS = 120.0
-LINGER_SECONDS = 0.004
+LINGER_SECONDS = 0.01  # each batch is a transaction: a few more replies in it cost little
 WAKE_AGAIN = timedelta(seconds=2)
 REAP_SECONDS = 1.0
 # How long a call may still take once its run is paused or cancelled.
 GRACE_SECONDS = 10.0
-ANSWERED = ("completed", "empty", "filtered", "malformed")
 
 _shutting_down = Event()
 
@@ -135,7 +134,7 @@ def question_of(run: Run, row: Response) -> Question:
     RunStopped
         If it holds what nobody who is asked may see.
     """
-    messages = messages_for(run.system_message, row.item.turns, row.item.prompt)
+    messages = messages_of(run, row)
     if leaks := leaks_at_call(run, row.item, messages):
         raise RunStopped(" ".join(leaks))
     row.message_hash = message_hash(messages)
@@ -153,8 +152,7 @@ def claim(run: Run, holder: str, held: int) -> tuple[list[Response], int]:
     with transaction.atomic():
         (state,) = Run.objects.select_for_update(no_key=True).values_list("state").get(pk=run.pk)
         limit = pacing.locked_limit(run)
-        others = held_of_subject(run, now).exclude(held_by=holder).count()
-        room = max(pacing.in_flight_of(limit) - others, 0)
+        room = max(pacing.in_flight_of(limit) - held_by_others(run, holder, now), 0)
         wanted = 2 * room - held
         if state != RunState.ASKING or wanted <= 0:
             return [], room
@@ -207,7 +205,7 @@ def store(run: Run, holder: str, ended: Sequence[tuple[Response, Outcome]]) -> i
         columns: dict[int, dict[str, Any]] = {}
         paid = Counter[str]()
         for (row, outcome), keep in zip(answered, kept, strict=True):
-            paid.update(tokens_of(run, row, outcome))
+            paid.update(paid_for(outcome, messages_of(run, row)))
             attempts = [*row.attempts, *outcome.attempts]
             if not keep or isinstance(outcome, RunStopped):
                 mine.filter(pk=row.pk).update(attempts=attempts, held_by="", held_until=None)
@@ -262,9 +260,7 @@ def _settle_limits(run: Run, ended: Sequence[tuple[Response, Reply]], now: datet
         limit,
         extra_requests=sum(max(len(reply.attempts) - 1, 0) for _, reply in ended),
         extra_tokens=sum(
-            reply.usage["total_tokens"] - guessed_tokens(run, row)
-            for row, reply in ended
-            if "total_tokens" in reply.usage
+            pacing.tokens_beyond(reply.attempts, guessed_tokens(run, row)) for row, reply in ended
         ),
         now=now,
     )
@@ -293,24 +289,11 @@ def worth_keeping(
     return kept, failures
 
 
-def tokens_of(run: Run, row: Response, outcome: Outcome) -> dict[str, int]:
-    """The tokens paid for in a trial, sent and received, with those of its retries.
-
-    As the provider reports them: with each attempt, or else with the last reply, which then stands
-    for what was sent in each that was answered. Where it reports none, by the rule of estimates.
-    """
-    told = [attempt["usage"] for attempt in outcome.attempts if attempt.get("usage")]
-    answered = sum(attempt["outcome"] in ANSWERED for attempt in outcome.attempts)
-    if not told and answered and isinstance(outcome, Reply):
-        usage = outcome.usage or {
-            "prompt_tokens": tokens_sent(question_of(run, row).messages),
-            "completion_tokens": count_tokens(outcome.text),
-        }
-        told = [usage, *[{"prompt_tokens": usage.get("prompt_tokens", 0)}] * (answered - 1)]
-    return {
-        "in": sum(usage.get("prompt_tokens", 0) for usage in told),
-        "out": sum(usage.get("completion_tokens", 0) for usage in told),
-    }
+def paid_for(outcome: Outcome, messages: Sequence[Message]) -> dict[str, int]:
+    """The tokens that one trial was paid for, however it ended."""
+    if isinstance(outcome, RunStopped):
+        return tokens_paid(outcome.attempts, messages)
+    return tokens_paid(outcome.attempts, messages, text=outcome.text, usage=outcome.usage)
 
 
 def _update(columns: Mapping[int, dict[str, Any]]) -> None:
@@ -384,13 +367,20 @@ def is_left(run: Run, now: datetime) -> bool:
     rows = Response.objects.filter(run=run, run__state=RunState.ASKING)
     if not rows.unheld(now).exists():
         return False
-    return held_of_subject(run, now).count() < pacing.in_flight_of(pacing.limit_of(run))
+    return held_by_others(run, "", now) < pacing.in_flight_of(pacing.limit_of(run))
 
 
-def held_of_subject(run: Run, now: datetime) -> ResponseQuerySet:
-    """The rows that are held of a run's subject: whoever asks it shares its limits."""
+def held_by_others(run: Run, holder: str, now: datetime) -> int:
+    """How many rows of a run's subject others hold: whoever asks it shares its limits.
+
+    Its probes count, which are few: replies make room for them.
+    """
     rows = Response.objects.filter(run__subject=run.subject_id, run__state=RunState.ASKING)
-    return rows.pending().filter(held_until__gte=now)
+    probes = Probe.objects.filter(run__subject=run.subject_id)
+    return sum(
+        held.pending().filter(held_until__gte=now).exclude(held_by=holder).count()
+        for held in (rows, probes)
+    )
 
 
 def is_held_back(run: Run) -> bool:
@@ -401,8 +391,12 @@ def is_held_back(run: Run) -> bool:
 
 def guessed_tokens(run: Run, row: Response) -> int:
     """How many tokens the call of a row may take, as its subject's limit counts them."""
-    messages = messages_for(run.system_message, row.item.turns, row.item.prompt)
-    return pacing.tokens_of(messages, run.subject.sampling)
+    return pacing.tokens_of(messages_of(run, row), run.subject.sampling)
+
+
+def messages_of(run: Run, row: Response) -> list[Message]:
+    """What a row's trial sends."""
+    return messages_for(run.system_message, row.item.turns, row.item.prompt)
 
 
 def wake_what_is_left() -> list[int]:

@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.db.models import Count, Exists, OuterRef, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_POST, require_safe
 
 from runs import plan_views
@@ -14,6 +15,7 @@ from runs.control import UNENDED, cancel, move_ceiling, pause
 from runs.described import described
 from runs.models import Run, RunState, Status, Wave
 from runs.plan_forms import ActForm, CeilingForm, DeviationForm
+from runs.preflight import found_in
 from runs.probe_views import probes_context
 from runs.progress import progress_of
 from runs.refusals import WaveRefused
@@ -171,6 +173,8 @@ def _show(request: HttpRequest, wave: Wave, **wrong: Any) -> HttpResponse:
         # While replies come in, each look at the page would read them all again.
         "described": None if progress["progress"].asking else described(wave),
         "declared": wave.declared,
+        "leaks": found_in(wave.leak_check),
+        "leaks_at": parse_datetime(wave.leak_check.get("at", "")),
         "deviations": wave.deviations.all(),
         "act_form": ActForm(runs=_runs(wave)),
         "deviation_form": DeviationForm(),

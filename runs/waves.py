@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,8 @@ from runs.models import (
 )
 from runs.plan import PlanRefused, Slot, plan_order, reply_seed
 from runs.plan_file import PlanFileRefused, SubjectPlan, WavePlan, in_basics, plan_of
-from runs.preflight import check_wave, preflight
+from runs.plan_text import as_toml
+from runs.preflight import LeaksFound, check_wave, found_in, keep_check, preflight
 from runs.probes import ProbesRefused, begin_probes
 from runs.prompts import message_hash, messages_for
 from runs.providers import missing_key
@@ -82,6 +84,30 @@ def save_draft(data: dict[str, Any]) -> Wave:
         _check(wave, exclude=["locked_at"])
         wave.save()
     return wave
+
+
+def delete_draft(wave: Wave, *, by: int | None = None) -> None:
+    """Throw a draft away, on record. Raises ``WaveRefused`` where the plan is locked."""
+    with transaction.atomic():
+        wave = Wave.objects.select_for_update(no_key=True, of=("self",)).get(pk=wave.pk)
+        if not wave.is_draft:
+            raise WaveRefused(f"The plan of {wave} is locked: a wave is cancelled, never deleted.")
+        acted.send(
+            sender=Wave,
+            act="delete",
+            by=by,
+            about={"wave": wave.code, "preregistration": wave.preregistration_hash},
+        )
+        wave.delete()
+
+
+def plan_text(wave: Wave) -> str:
+    """The plan of a wave as its file. Raises ``WaveRefused`` where none was kept."""
+    if not wave.plan:
+        raise WaveRefused(
+            f"{wave} was planned before plans were kept whole: there is no file of it."
+        )
+    return as_toml(wave.plan)
 
 
 def kept_from_locking(wave: Wave) -> tuple[str, ...]:
@@ -203,9 +229,10 @@ def start_wave(wave: Wave, *, by: int | None = None) -> list[Run]:
     """
     if wave.is_draft:
         raise WaveRefused(f"The plan of {wave} is not locked. Lock it first: run lock {wave}")
-    started = begin(
-        wave, Run.objects.filter(wave=wave, state__in=[RunState.PLANNED, RunState.STOPPED])
-    )
+    with leaks_kept(wave, by=by):
+        started = begin(
+            wave, Run.objects.filter(wave=wave, state__in=[RunState.PLANNED, RunState.STOPPED])
+        )
     if started:
         acted.send(sender=Wave, act="start", by=by, about={"wave": wave.code})
     return started
@@ -213,11 +240,28 @@ def start_wave(wave: Wave, *, by: int | None = None) -> list[Run]:
 
 def resume(wave: Wave, reason: str, *, run: Run | None = None, by: int | None = None) -> list[Run]:
     """Go on where a run was paused or stopped: its pending rows are asked. Raises ``WaveRefused``."""
-    with transaction.atomic():
+    with leaks_kept(wave, by=by), transaction.atomic():
         rows = Run.objects.filter(wave=wave, state__in=[RunState.PAUSED, RunState.STOPPED])
         runs = begin(wave, rows.filter(pk=run.pk) if run else rows)
         tell_of("resume", wave, runs, reason, by)
     return runs
+
+
+@contextmanager
+def leaks_kept(wave: Wave, *, by: int | None) -> Iterator[None]:
+    """Keep on the wave and in the log what a leak check refused, though all else is taken back."""
+    try:
+        yield
+    except LeaksFound as why:
+        with transaction.atomic():
+            keep_check(wave, why.check)
+            acted.send(
+                sender=Wave,
+                act="leak",
+                by=by,
+                about={"wave": wave.code, "found": " ".join(found_in(why.check))},
+            )
+        raise
 
 
 def begin(wave: Wave, runs: QuerySet[Run]) -> list[Run]:
@@ -238,10 +282,8 @@ def begin(wave: Wave, runs: QuerySet[Run]) -> list[Run]:
         )
         if faults := sorted({why for run in startable if (why := missing_key(run.subject))}):
             raise WaveRefused(*faults)
-        if startable and (faults := check_wave(wave, startable)):
-            raise WaveRefused(*faults)
-        if startable and (faults := check_wave(wave, startable)):
-            raise WaveRefused(*faults)
+        if startable:
+            check_wave(wave, startable)
         for run in startable:
             run.state = RunState.ASKING
             run.stop_reason = ""

@@ -15,15 +15,24 @@ _slot = Columns(Slot, "s")
 
 def open_slots(response_ids: Sequence[int], **_: Any) -> None:
     """Open the two slots of each response that may be rated now. Safe to call twice."""
-    found = (
+    # Called with every few replies that are stored: no text and no plan is read here.
+    found = list(
         Response.objects.filter(pk__in=response_ids)
         .ready_to_rate()
         .select_related("item", "run__wave")
+        .only(
+            "code",
+            "item__topic",
+            "item__language",
+            "run__subject_id",
+            "run__wave__seed",
+        )
     )
+    asked = {row.item_id for row in found}
     pair_of = {
         item: (pair, arm)
         for pair, *items in Pair.objects.filter(
-            Q(arm_a__response__in=response_ids) | Q(arm_b__response__in=response_ids)
+            Q(arm_a__in=asked) | Q(arm_b__in=asked)
         ).values_list("pk", "arm_a", "arm_b")
         for arm, item in enumerate(items, start=1)
     }
@@ -33,7 +42,7 @@ def open_slots(response_ids: Sequence[int], **_: Any) -> None:
                 response=row,
                 number=number,
                 draw=int.from_bytes(draw(row.run.wave.seed, str(row.code))[:8], "big") >> 1,
-                wave=row.run.wave,
+                wave_id=row.run.wave_id,
                 item_id=row.item_id,
                 pair_id=pair_of.get(row.item_id, (None, 0))[0],
                 arm=pair_of.get(row.item_id, (None, 0))[1],

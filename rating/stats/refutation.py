@@ -36,10 +36,10 @@ FEWEST_RUNS: Final = 100  # of different subjects, for factor analysis
 
 
 class Rerun(Protocol):
-    """What running a snapshot again found. ``verdict`` is one of the words of ``Outcome``."""
+    """What running a snapshot again found."""
 
     @property
-    def verdict(self) -> str: ...
+    def outcome(self) -> Outcome: ...
     @property
     def missing(self) -> str: ...
     @property
@@ -53,10 +53,10 @@ class Rerun(Protocol):
 
 
 class Alteration(Protocol):
-    """What altering a subject found. ``verdict`` is one of the words of ``Outcome``."""
+    """What altering a subject found."""
 
     @property
-    def verdict(self) -> str: ...
+    def outcome(self) -> Outcome: ...
     @property
     def missing(self) -> str: ...
     @property
@@ -195,7 +195,7 @@ def reruns(found: Rerun | None) -> Verdict:
         f"{found.mean_difference:+.2f} levels from the first; an item moved by at most "
         f"{found.most:.2f}, as a standard deviation."
     )
-    return _judged(RERUNS, found.verdict, found.missing, said)
+    return _judged(RERUNS, found.outcome, found.missing, said)
 
 
 def alteration(found: Mapping[str, Alteration]) -> Verdict:
@@ -210,7 +210,7 @@ def alteration(found: Mapping[str, Alteration]) -> Verdict:
         f"(90% interval {own.low:+.2f} to {own.high:+.2f})."
         for name, own in found.items()
     ]
-    outcomes = [Outcome(str(own.verdict)) for own in found.values()]
+    outcomes = [own.outcome for own in found.values()]
     if Outcome.REFUTED in outcomes:
         return refuted(ALTERATION, *said)
     if Outcome.OPEN in outcomes:
@@ -219,6 +219,6 @@ def alteration(found: Mapping[str, Alteration]) -> Verdict:
     return holds(ALTERATION, *said)
 
 
-def _judged(claim: str, outcome: str, missing: str, said: str) -> Verdict:
-    left = (missing,) if Outcome(str(outcome)) is Outcome.OPEN else ()
-    return Verdict(claim, Outcome(str(outcome)), (said,), left)
+def _judged(claim: str, outcome: Outcome, missing: str, said: str) -> Verdict:
+    left = (missing,) if outcome is Outcome.OPEN else ()
+    return Verdict(claim, outcome, (said,), left)

@@ -7,7 +7,6 @@ an item could have been dealt to them in any way.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from math import sqrt
 from typing import Final
 
@@ -15,18 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rating.stats.agreement import Floats, Undefined, generator
+from rating.stats.verdict import Outcome
 
 DRAWS: Final = 10_000
 ALPHA: Final = 0.05
 MARGIN: Final = 0.5  # levels; a rerun that differs by less is taken for the same
 MOST_TRIALS: Final = 100
 CELLS: Final = 2_000_000  # numbers held at once while trials are dealt anew
-
-
-class Verdict(StrEnum):
-    HOLDS = "holds"
-    REFUTED = "refuted"
-    UNKNOWN = "cannot be told yet"
 
 
 @dataclass(frozen=True)
@@ -54,7 +48,7 @@ class Rerun:
     one-sided 95% limit.
     """
 
-    verdict: Verdict
+    outcome: Outcome
     missing: str
     n_items: int
     n_trials: int
@@ -141,14 +135,14 @@ def rerun(
     p_spread, p_shift = ((1 + hits) / (1 + draws)).tolist()
     deviation = table.trial_sd
     excess, most = _excess(table)
-    verdict = Verdict.UNKNOWN
+    outcome = Outcome.OPEN
     if min(p_spread, p_shift) <= ALPHA / 2:
-        verdict = Verdict.REFUTED
+        outcome = Outcome.REFUTED
     elif most < margin:
-        verdict = Verdict.HOLDS
+        outcome = Outcome.HOLDS
     return Rerun(
-        verdict=verdict,
-        missing=_missing(table, margin) if verdict == Verdict.UNKNOWN else "",
+        outcome=outcome,
+        missing=_missing(table, margin) if outcome is Outcome.OPEN else "",
         n_items=len(observed),
         n_trials=table.n_trials,
         trial_sd=deviation,

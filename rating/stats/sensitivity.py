@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from rating.stats.agreement import Floats, Undefined
-from rating.stats.reruns import Verdict
+from rating.stats.verdict import Outcome
 
 ALPHA: Final = 0.05
 LEAST: Final = 0.5  # levels; a subject altered on purpose should move by so much
@@ -24,7 +24,7 @@ class Sensitivity:
     or the other way".
     """
 
-    verdict: Verdict
+    outcome: Outcome
     missing: str
     n: int
     moved: float
@@ -88,14 +88,14 @@ def sensitivity(
         )
     error, moved = deviation / sqrt(n), float(moves.mean())
     reach = float(t.ppf(1 - ALPHA, n - 1)) * error
-    verdict = Verdict.UNKNOWN
+    outcome = Outcome.OPEN
     if n >= FEWEST_ITEMS and moved - reach > 0:
-        verdict = Verdict.HOLDS
+        outcome = Outcome.HOLDS
     elif n >= FEWEST_ITEMS and moved + reach < least:
-        verdict = Verdict.REFUTED
+        outcome = Outcome.REFUTED
     return Sensitivity(
-        verdict=verdict,
-        missing=_missing(n, deviation, least) if verdict == Verdict.UNKNOWN else "",
+        outcome=outcome,
+        missing=_missing(n, deviation, least) if outcome is Outcome.OPEN else "",
         n=n,
         moved=moved,
         low=moved - reach,

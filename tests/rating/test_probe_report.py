@@ -21,7 +21,7 @@ from rating.probe_report import (
     sensitivity_row,
 )
 from rating.probing import levels_of, probes_of, reruns_of, sensitivities_of
-from rating.stats.reruns import Verdict
+from rating.stats.verdict import Outcome
 from rating.wave_report import wave_report
 from runs.guards import lifted
 from runs.models import Anchor, Probe, ProbeKind, Probing, Response, Run, RunState, Status, Wave
@@ -152,7 +152,7 @@ def test_two_runs_under_the_same_system_message_are_a_rerun(wave):
     assert (row.first, row.second) == (f"{wave.code}, default", f"{wave.code}, rerun")
     assert (row.found.n_items, row.found.n_trials) == (ITEMS, 4 * ITEMS)
     assert row.found.mean_difference == 0
-    assert row.found.verdict in (Verdict.HOLDS, Verdict.UNKNOWN)
+    assert row.found.outcome in (Outcome.HOLDS, Outcome.OPEN)
 
 
 def test_a_rerun_that_stands_elsewhere_is_refuted(wave):
@@ -161,7 +161,7 @@ def test_a_rerun_that_stands_elsewhere_is_refuted(wave):
 
     (row,) = reruns_of(unblinded(wave))
 
-    assert (row.found.verdict, row.found.mean_difference) == (Verdict.REFUTED, -2)
+    assert (row.found.outcome, row.found.mean_difference) == (Outcome.REFUTED, -2)
 
 
 def test_an_earlier_wave_counts_once_it_is_unblinded(wave):
@@ -187,7 +187,7 @@ def test_an_altered_subject_is_compared_with_the_plain_one(wave):
     (row,) = sensitivities_of(unblinded(wave))
 
     assert (row.condition, row.expected, row.why) == ("cold", "lower", "It is cold.")
-    assert (row.found.verdict, row.found.n) == (Verdict.HOLDS, ITEMS)
+    assert (row.found.outcome, row.found.n) == (Outcome.HOLDS, ITEMS)
     assert row.found.moved == pytest.approx(1 + 4 / ITEMS)
 
 
@@ -227,7 +227,7 @@ def test_all_of_it_is_in_the_report_and_its_files(wave, client):
     assert data["contamination"]["subjects"][0]["verdict"] == "incomplete"
     assert data["determinism"]["subjects"][0]["n"] == 2
     assert data["reruns"]["pairs"][0]["n_items"] == ITEMS
-    assert data["sensitivity"]["conditions"][0]["verdict"] == "holds"
+    assert data["sensitivity"]["conditions"][0]["outcome"] == "holds"
     assert set(Exposure.objects.filter(person=maintainer).values_list("saw", flat=True)) == {
         Saw.FIGURES,
         Saw.SUBJECTS,

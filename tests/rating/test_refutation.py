@@ -19,7 +19,7 @@ PLACES = np.array([sorted(set(DIMENSIONS)).index(code) for code in DIMENSIONS])
 
 @dataclass(frozen=True)
 class Moved:
-    verdict: str
+    outcome: Outcome
     missing: str = ""
     n: int = 40
     moved: float = 0.8
@@ -29,7 +29,7 @@ class Moved:
 
 @dataclass(frozen=True)
 class Again:
-    verdict: str
+    outcome: Outcome
     missing: str = ""
     n_items: int = 83
     n_trials: int = 498
@@ -224,7 +224,7 @@ def test_from_a_hundred_runs_on_traits_are_counted():
 def test_reruns_are_judged_as_their_own_test_found(word):
     missing = "5 trials" if word is Outcome.OPEN else ""
 
-    found = refutation.reruns(Again(str(word), missing))
+    found = refutation.reruns(Again(word, missing))
 
     assert found.outcome is word
     assert found.missing == ((missing,) if missing else ())
@@ -232,7 +232,11 @@ def test_reruns_are_judged_as_their_own_test_found(word):
 
 
 def test_one_alteration_that_does_not_move_refutes_and_one_open_leaves_it_open():
-    moves, still, vague = Moved("holds"), Moved("refuted"), Moved("cannot be told yet", "20 items")
+    moves, still, vague = (
+        Moved(Outcome.HOLDS),
+        Moved(Outcome.REFUTED),
+        Moved(Outcome.OPEN, "20 items"),
+    )
 
     assert refutation.alteration({"cold": moves}).outcome is Outcome.HOLDS
     assert refutation.alteration({"cold": moves, "warm": still}).outcome is Outcome.REFUTED

@@ -1,4 +1,4 @@
-"""Whether a rerun gives the same: values worked by hand, and how often verdicts err."""
+"""Whether a rerun gives the same: values worked by hand, and how often outcomes err."""
 
 from itertools import combinations, product
 
@@ -8,21 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rating.stats.agreement import Undefined, generator
-from rating.stats.reruns import Verdict, rerun
+from rating.stats.reruns import rerun
+from rating.stats.verdict import Outcome
 from tests.rating.simulated_levels import run_twice
 
 FIRST = [np.array([1.0, 2.0]), np.array([2.0, 2.0])]
 SECOND = [np.array([3.0, 4.0]), np.array([2.0, 2.0])]
 
 
-def verdicts(items, trials, studies, seed, **truth):
-    """The share of studies that end in each verdict."""
+def outcomes(items, trials, studies, seed, **truth):
+    """The share of studies that end in each outcome."""
     random = generator(seed)
     found = [
         rerun(*map(list, run_twice(random, items, trials, **truth)), seed=f"{seed}|{n}", draws=399)
         for n in range(studies)
     ]
-    return {verdict: sum(one.verdict == verdict for one in found) / studies for verdict in Verdict}
+    return {outcome: sum(one.outcome == outcome for one in found) / studies for outcome in Outcome}
 
 
 def at_most(share, of, studies):
@@ -88,7 +89,7 @@ def test_what_cannot_be_told_says_how_many_trials_would_do():
     """
     found = rerun(FIRST, SECOND, seed="7")
 
-    assert found.verdict == Verdict.UNKNOWN
+    assert found.outcome == Outcome.OPEN
     assert found.missing == "37 rated trials of each of these 2 items in each run; there are 2."
 
 
@@ -143,14 +144,14 @@ def test_the_order_of_runs_turns_the_differences_and_nothing_else(items):
 def test_where_nothing_lies_between_the_runs_it_is_seldom_refuted():
     studies = 300
 
-    shares = verdicts(20, 3, studies, "null")
+    shares = outcomes(20, 3, studies, "null")
 
-    assert at_most(shares[Verdict.REFUTED], 0.05, studies)
-    assert shares[Verdict.HOLDS] > 0.3
+    assert at_most(shares[Outcome.REFUTED], 0.05, studies)
+    assert shares[Outcome.HOLDS] > 0.3
 
 
 def test_a_wave_of_the_usual_size_shows_that_a_rerun_is_the_same():
-    assert verdicts(83, 3, 60, "size")[Verdict.HOLDS] > 0.7
+    assert outcomes(83, 3, 60, "size")[Outcome.HOLDS] > 0.7
 
 
 @pytest.mark.parametrize(("trials", "refuted"), [(3, 0.3), (10, 0.8)])
@@ -158,11 +159,11 @@ def test_items_that_moved_by_the_margin_are_seldom_called_the_same(trials, refut
     """A scatter of 0.56 before rounding and the ends of the scale is 0.50 after."""
     studies = 300
 
-    shares = verdicts(20, trials, studies, "margin", scatter=0.56)
+    shares = outcomes(20, trials, studies, "margin", scatter=0.56)
 
-    assert at_most(shares[Verdict.HOLDS], 0.05, studies)
-    assert shares[Verdict.REFUTED] > refuted
+    assert at_most(shares[Outcome.HOLDS], 0.05, studies)
+    assert shares[Outcome.REFUTED] > refuted
 
 
 def test_a_shift_of_a_third_of_a_level_is_found():
-    assert verdicts(83, 3, 60, "shift", moved=0.35)[Verdict.REFUTED] > 0.8
+    assert outcomes(83, 3, 60, "shift", moved=0.35)[Outcome.REFUTED] > 0.8

@@ -1,22 +1,23 @@
-"""Whether an altered subject moves as declared: values worked by hand, and how often verdicts err."""
+"""Whether an altered subject moves as declared: values worked by hand, and how often outcomes err."""
 
 import numpy as np
 import pytest
 
 from rating.stats.agreement import Undefined, generator
-from rating.stats.sensitivity import FEWEST_ITEMS, Verdict, items_needed, sensitivity
+from rating.stats.sensitivity import FEWEST_ITEMS, items_needed, sensitivity
+from rating.stats.verdict import Outcome
 from tests.rating.simulated_levels import run_twice
 
 
-def verdicts(items, studies, seed, **truth):
-    """The share of studies that end in each verdict."""
+def outcomes(items, studies, seed, **truth):
+    """The share of studies that end in each outcome."""
     random = generator(seed)
     found = []
     for _ in range(studies):
         plain, altered = run_twice(random, items, 3, scatter=0.5, **truth)
         one = sensitivity(plain.mean(axis=1), altered.mean(axis=1), expected="lower")
-        found.append(one.verdict)
-    return {verdict: found.count(verdict) / studies for verdict in Verdict}
+        found.append(one.outcome)
+    return {outcome: found.count(outcome) / studies for outcome in Outcome}
 
 
 def test_the_figures_of_four_items_worked_by_hand():
@@ -45,7 +46,7 @@ def test_the_other_direction_turns_the_sign():
 def test_few_items_tell_nothing_however_far_they_moved():
     found = sensitivity(np.array([5, 5, 4]), np.array([1, 2, 1]), expected="lower")
 
-    assert found.verdict == Verdict.UNKNOWN
+    assert found.outcome == Outcome.OPEN
     assert found.n < FEWEST_ITEMS
     assert found.missing == (
         "14 items rated under both conditions would decide it 9 times in 10; there are 3."
@@ -58,7 +59,7 @@ def test_moving_the_other_way_refutes():
 
     found = sensitivity(plain.mean(axis=1), altered.mean(axis=1), expected="lower")
 
-    assert (found.verdict, found.moved < 0) == (Verdict.REFUTED, True)
+    assert (found.outcome, found.moved < 0) == (Outcome.REFUTED, True)
 
 
 @pytest.mark.parametrize(
@@ -80,20 +81,20 @@ def test_a_direction_that_is_none_is_refused():
 def test_a_subject_that_did_not_move_is_seldom_said_to_have():
     studies = 1_000
 
-    shares = verdicts(20, studies, "null")
+    shares = outcomes(20, studies, "null")
 
-    assert shares[Verdict.HOLDS] <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / studies)
-    assert shares[Verdict.REFUTED] > 0.8
+    assert shares[Outcome.HOLDS] <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / studies)
+    assert shares[Outcome.REFUTED] > 0.8
 
 
 def test_a_subject_that_moved_by_the_least_is_seldom_refuted():
     """0.58 lower before rounding and the ends of the scale is 0.50 after."""
     studies = 1_000
 
-    shares = verdicts(20, studies, "least", moved=-0.58)
+    shares = outcomes(20, studies, "least", moved=-0.58)
 
-    assert shares[Verdict.REFUTED] <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / studies)
-    assert shares[Verdict.HOLDS] > 0.8
+    assert shares[Outcome.REFUTED] <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / studies)
+    assert shares[Outcome.HOLDS] > 0.8
 
 
 def test_so_many_items_decide_nine_times_in_ten():
@@ -101,5 +102,5 @@ def test_so_many_items_decide_nine_times_in_ten():
     needed = items_needed(0.8, 0.5)
 
     assert needed == 24
-    decided = 1 - verdicts(needed, 500, "needed")[Verdict.UNKNOWN]
+    decided = 1 - outcomes(needed, 500, "needed")[Outcome.OPEN]
     assert decided > 0.85

@@ -13,6 +13,7 @@ from rating.models import Event
 from runs import tasks
 from runs.control import MOST_FAILURES, cancel, move_ceiling, over_ceiling, pause, spent
 from runs.models import Response, Run, RunState, Status, Wave
+from runs.probes import ProbesRefused, ask_probes, begin_probes
 from runs.providers import RunStopped
 from runs.refusals import WaveRefused
 from runs.replies import Reply
@@ -384,6 +385,22 @@ def test_a_call_that_brought_nothing_costs_nothing():
     run = priced()
     tasks.store(run, "me", [failed(claimed(run)[0])])
     assert spent(run.wave) == 0
+
+
+def test_probes_count_towards_the_ceiling_and_end_at_it():
+    run = priced("100", state="paused")
+    Run.objects.filter(pk=run.pk).update(state=RunState.DONE)
+    begin_probes(run.wave)
+
+    ask_probes(run_id=run.pk)  # each answer of the scripted subject is over 20 tokens
+
+    run.refresh_from_db()
+    assert 100 <= spent(run.wave) < 400
+    assert run.probing.state == RunState.STOPPED
+    assert run.probing.stop_reason.startswith("The ceiling of 100.00 EUR is reached")
+    assert run.probes.filter(status=Status.PENDING).exists()
+    with pytest.raises(ProbesRefused, match="Raise it first"):
+        begin_probes(run.wave)
 
 
 def test_without_a_ceiling_nothing_is_over_it():

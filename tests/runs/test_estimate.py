@@ -9,9 +9,10 @@ from runs.declared import Costs, Price
 from runs.estimate import estimate, estimate_of
 from runs.estimate_text import facts
 from runs.models import Wave
+from runs.probes import begin_probes
 from runs.tokens import count_tokens, tokens_sent
 from tests.factories import bank_data, make_bank, make_rater, make_wave, pair_bank_data, rated
-from tests.runs.factories import BankFactory
+from tests.runs.factories import BankFactory, RunFactory
 from tests.runs.test_declared import DECLARED
 from tests.runs.test_plan_file import PLAN
 
@@ -52,6 +53,42 @@ def test_calls_tokens_and_cost_follow_from_the_plan():
     assert told.tokens_in == 6 * (100 + 4)
     assert told.tokens_out == 6 * 250  # no reply is longer than the subject may be
     assert told.cost == pytest.approx((624 * 1.0 + 1500 * 4.0) / 1e6)
+
+
+def test_probes_are_put_to_each_subject_once_and_counted_with_the_rest():
+    warm = {"name": "warm", "system_message": "Be warm."}
+    subject = SUBJECT | {"conditions": [*SUBJECT["conditions"], warm]}
+    asked = {"questions": ["c" * 40], "repeated": [((), "d" * 400)] * 2}
+
+    told = of(subjects=[subject], **asked)
+
+    (probes,) = told.probes
+    assert (probes.calls, probes.again) == (3, 2)
+    assert probes.tokens_in == 14 + 2 * 104  # under the first condition, which sends no more
+    assert told.tokens_out == (12 + 3) * 250
+    assert told.cost == pytest.approx(of(subjects=[subject]).cost + (222 + 4 * 3 * 250) / 1e6)
+    assert dict(facts(told))["Probes"].startswith(
+        "3 calls × 1 subject = 3 more; and at most 2 again"
+    )
+
+
+def test_a_subject_whose_replies_are_imported_has_no_probes():
+    told = of(subjects=[SUBJECT | {"provider": "import"}], questions=["What?"])
+    assert told.probes == ()
+    assert "Probes" not in dict(facts(told))
+
+
+@pytest.mark.django_db
+def test_as_many_probes_are_estimated_as_are_put():
+    bank = make_bank(bank_data(8))
+    plan = {"trials": 3, "subjects": [SUBJECT], "seed": "1", "code": "one"}
+    run = RunFactory(wave__bank=bank, wave__seed="1", wave__code="one")
+
+    begin_probes(run.wave)
+
+    (probes,) = estimate_of(plan, bank).probes
+    assert probes.calls == run.probes.count()
+    assert probes.again == 2 * run.probes.exclude(kind="determinism").count()
 
 
 def test_what_is_not_called_costs_nothing():

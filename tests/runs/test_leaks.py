@@ -2,21 +2,27 @@
 
 import json
 import re
+from datetime import datetime
 
 import pytest
 from django.conf import settings
+from django.core.management import call_command
+from django.urls import reverse
+from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest_django.asserts import assertContains, assertNotContains
 
+from rating.models import Event, Role
 from runs import preflight as preflights
 from runs.bank import read_bank
 from runs.leaks import Guarded, Hit, LeakIndex, normal
-from runs.models import Item, Wave
+from runs.models import Item, Run, Wave
 from runs.plan_file import parse_plan
-from runs.preflight import guarded, preflight
+from runs.preflight import LeaksFound, guarded, preflight
 from runs.prompts import messages_for
-from runs.waves import WaveRefused, plan_wave, start_wave
-from tests.factories import bank_data, make_bank
+from runs.waves import WaveRefused, plan_wave, resume, start_wave
+from tests.factories import bank_data, make_bank, make_user
 from tests.runs.factories import BankFactory, RunFactory
 
 NAMES = ("demo_bank", "demo_pairs", "model_index", "unconditionality")
@@ -243,6 +249,53 @@ def test_nothing_is_asked_while_a_control_does_not_fire(monkeypatch):
 
     run.refresh_from_db()
     assert run.state == "planned"
+    assert Wave.objects.get().leak_check["missed"] == ["an item id"]
+
+
+@pytest.fixture
+def leaking(db):
+    """A planned run under a system message that speaks of measuring."""
+    bank = make_bank()
+    words = "You will be rated on this."
+    return RunFactory(wave__bank=bank, rows=True, state="planned", system_message=words)
+
+
+@pytest.mark.parametrize(
+    ("begins", "state"),
+    [(start_wave, "planned"), (lambda wave: resume(wave, "It is mended."), "paused")],
+    ids=["start", "resume"],
+)
+def test_a_refused_start_leaves_on_the_wave_what_was_found_and_none_of_the_text(
+    leaking, begins, state, capsys
+):
+    Run.objects.filter(pk=leaking.pk).update(state=state)
+
+    with pytest.raises(LeaksFound, match="vocabulary"):
+        begins(leaking.wave)
+
+    leaking.refresh_from_db()
+    assert leaking.state == state
+    wave = Wave.objects.get()
+    where = "The system message of condition default"
+    assert wave.leak_check["found"] == [{"where": where, "rule": "vocabulary"}]
+    assert datetime.fromisoformat(wave.leak_check["at"]) <= timezone.now()
+    event = Event.objects.get()
+    assert (event.kind, event.about["found"]) == ("leak", f"{where}: vocabulary.")
+    assert "rated on" not in json.dumps([wave.leak_check, event.about])
+    call_command("run", "status", wave.code)
+    assert f"UTC: {where}: vocabulary." in capsys.readouterr().out
+
+
+def test_the_page_of_a_wave_says_what_was_refused_until_a_start_passes(client, leaking):
+    client.force_login(make_user(Role.MAINTAINER))
+    page = reverse("runs:wave", args=[leaking.wave.code])
+
+    client.post(reverse("runs:start", args=[leaking.wave.code]))
+    assertContains(client.get(page), "The system message of condition default: vocabulary.")
+
+    Run.objects.filter(pk=leaking.pk).update(system_message="Be warm.")
+    client.post(reverse("runs:start", args=[leaking.wave.code]))
+    assertNotContains(client.get(page), "nothing is asked until this is mended")
 
 
 @pytest.mark.django_db

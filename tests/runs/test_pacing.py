@@ -8,9 +8,10 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runs import pacing, tasks
-from runs.models import RunState, SubjectLimit
+from runs import pacing, probes, tasks
+from runs.models import RunState, Status, SubjectLimit
 from runs.pacing import AHEAD, moments
+from runs.probes import begin_probes
 from runs.subjects import set_limits
 from tests.runs.factories import RunFactory, SubjectFactory
 
@@ -142,3 +143,72 @@ def test_a_run_that_is_held_back_is_asked_to_its_end(monkeypatch):
     at = sorted(datetime.fromisoformat(row.attempts[0]["at"]) for row in run.responses.all())
     # Eight calls, 50 ms apart; a sleep may end a little early.
     assert at[-1] - at[0] >= 7 * timedelta(seconds=0.045)
+
+
+# Probes
+
+
+@pytest.fixture
+def probing():
+    """A run whose probes have been put."""
+
+    def put(**limits):
+        subject = SubjectFactory()
+        set_limits(subject, limits)
+        run = asking(subject)
+        begin_probes(run.wave)
+        return run
+
+    return put
+
+
+@pytest.mark.django_db
+def test_probes_are_requests_of_their_subject(probing):
+    run = probing(requests_a_minute=60)
+
+    rows = probes._claim(run, "probes", 4)
+    replies, _ = tasks.claim(run, "replies", 0)
+
+    starts = [row.begins_at for row in rows]
+    assert starts == [starts[0] + place * SECOND for place in range(3)]
+    assert replies == []
+
+
+@pytest.mark.django_db
+def test_replies_make_room_for_probes(probing):
+    run = probing(in_flight=5)
+
+    probes._claim(run, "probes", probes._room_of(run))
+
+    assert tasks.claim(run, "replies", 0)[1] == 1
+
+
+@pytest.mark.django_db
+def test_no_more_probes_are_on_their_way_than_a_subject_may_have(probing):
+    assert probes._room_of(probing(in_flight=1)) == 1
+    assert probes._room_of(probing(in_flight=9)) == probes.IN_FLIGHT
+
+
+@pytest.mark.django_db
+def test_probes_that_are_held_back_are_asked_to_their_end(monkeypatch, probing):
+    monkeypatch.setattr(pacing, "AHEAD", timedelta(seconds=0.05))
+    run = probing(requests_a_minute=1200)
+
+    probes.ask_probes(run_id=run.pk)
+
+    rows = list(run.probes.all())
+    assert {row.status for row in rows} == {Status.COMPLETED}
+    at = sorted(datetime.fromisoformat(row.attempts[0]["at"]) for row in rows)
+    assert at[-1] - at[0] >= (len(rows) - 1) * timedelta(seconds=0.045)
+
+
+@pytest.mark.parametrize(
+    ("attempts", "beyond"),
+    [
+        ([{"usage": {"total_tokens": 30}}, {}, {"usage": {"total_tokens": 50}}], 80 - 60),
+        ([{"usage": {"prompt_tokens": 30}}], 0),
+        ([{}], 0),
+    ],
+)
+def test_a_guess_is_put_right_by_what_all_attempts_used(attempts, beyond):
+    assert pacing.tokens_beyond(attempts, 60) == beyond

@@ -4,14 +4,16 @@ import hashlib
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from rating.models import Event, Role
 from runs.models import Response, Run, RunState, Wave
-from runs.plan_file import parse_data
-from runs.waves import lock_wave, save_draft
+from runs.plan_file import parse_data, plan_of
+from runs.refusals import WaveRefused
+from runs.waves import delete_draft, lock_wave, save_draft
 from tests.factories import make_bank, make_user, pair_bank_data
 from tests.runs.factories import BankFactory, RunFactory, SubjectFactory, priced
 from tests.runs.test_drafts import WHOLE
@@ -19,7 +21,7 @@ from tests.runs.test_run_command import DEMO_PLAN
 
 pytestmark = pytest.mark.django_db
 
-PARTS = ("basics", "subjects", "preregistration", "cost", "lock")
+PARTS = ("basics", "subjects", "preregistration", "cost", "lock", "delete")
 BASICS = {
     "code": "autumn",
     "title": "Autumn pilot",
@@ -191,6 +193,147 @@ def test_a_registered_subject_is_chosen_as_it_is(client, drafted):
     assert lock_wave(drafted).runs.first().subject == known
 
 
+# All there is to state of a subject beside its name and its conditions.
+EVERYTHING = {
+    "provider": "openai",
+    "base_url": "https://api.example.org/v1",
+    "digest": "sha256:abc",
+    "product_surface": "base",
+    "access_tier": "paid",
+    "region": "eu",
+    "system_prompt_status": "none",
+    "moderation_layer": "absent",
+    "tools": ["search", "a clock"],
+    "quantisation": "none stated",
+    "aliases": ["kind-latest"],
+    "first_seen_date": "2026-01-02",
+    "limits": {"in_flight": 2, "requests_a_minute": 60, "attempt_seconds": 30.5},
+    "sampling": {"temperature": 0.7, "max_tokens": 800, "context_limit": 8000},
+    "evidence": [
+        {
+            "source_url": "https://example.org",
+            "publisher": "Lab",
+            "published_at": "2026-01-01",
+            "retrieved_at": "2026-01-02",
+            "archive_or_hash": "sha256:1",
+        }
+    ],
+}
+
+
+@pytest.fixture
+def stated():
+    """A draft that states all of it."""
+    data = parse_data(DEMO_PLAN.encode())
+    data["subjects"][0] |= EVERYTHING
+    return save_draft(plan_of(data).data)
+
+
+def shown_on(page):
+    """What a browser would send back of the form as it is shown."""
+    form = page.context["form"]
+    sent = {}
+    for formset in (form.subjects, form.conditions):
+        for part in (formset.management_form, *formset.forms):
+            for field in part:
+                value = field.value()
+                sent[field.html_name] = "" if value is None else value
+    return {name: value for name, value in sent.items() if not name.endswith("DELETE")}
+
+
+def test_a_page_that_is_saved_as_it_is_shown_changes_nothing_of_a_plan(client, stated):
+    before = stated.plan["subjects"]
+
+    page = client.get(url("subjects", stated))
+    assertRedirects(send(client, "subjects", shown_on(page), stated), url("wave", stated))
+
+    stated.refresh_from_db()
+    assert stated.plan["subjects"] == before
+    assertContains(page, "Kept from the plan file, and not shown here: evidence.")
+
+
+def test_what_the_page_does_not_show_stays_with_a_subject_whose_name_is_mended(client, stated):
+    sent = shown_on(client.get(url("subjects", stated)))
+
+    send(client, "subjects", {**sent, "subjects-0-snapshot": "kind-2026-01-02"}, stated)
+
+    stated.refresh_from_db()
+    (row,) = stated.plan["subjects"]
+    assert (row["snapshot"], row["evidence"]) == ("kind-2026-01-02", EVERYTHING["evidence"])
+
+
+def asked_of(provider, **more):
+    described = {"provider": provider, "access_tier": "paid", "quantisation": "none stated", **more}
+    return {**SUBJECTS, **{f"subjects-0-{key}": value for key, value in described.items()}}
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        asked_of("openai", base_url="https://api.example.org/v1", in_flight="4"),
+        asked_of("anthropic", max_tokens="900", requests_a_minute="50"),
+    ],
+    ids=["compatible", "anthropic"],
+)
+def test_a_new_subject_of_each_protocol_is_planned_and_locked_by_pages(client, drafted, subject):
+    assertRedirects(send(client, "subjects", subject, drafted), url("wave", drafted))
+    send(client, "lock", {"read": "on"}, drafted)
+
+    run = Run.objects.first()
+    assert run.subject.provider == subject["subjects-0-provider"]
+    assert run.subject.access_tier == "paid"
+    assert run.subject.limit.in_flight == (4 if run.subject.provider == "openai" else None)
+
+
+def test_anthropic_is_not_planned_without_the_most_it_may_say(client, drafted):
+    page = send(client, "subjects", asked_of("anthropic"), drafted)
+    assertContains(page, "the provider anthropic must be told it", status_code=422)
+    assert page.context["form"].subjects.forms[0].errors.keys() == {"max_tokens"}
+
+
+def local(server):
+    return asked_of(
+        "openai", base_url=server.base_url, runtime="ollama", **{"snapshot": "llama3:8b"}
+    )
+
+
+def test_the_digest_of_a_local_runtime_is_read_when_the_page_is_saved(client, drafted, server):
+    server.said["/api/tags"] = {"models": [{"name": "llama3:8b", "digest": "a" * 64}]}
+
+    assertRedirects(send(client, "subjects", local(server), drafted), url("wave", drafted))
+
+    drafted.refresh_from_db()
+    assert drafted.plan["subjects"][0]["digest"] == "a" * 64
+    assert lock_wave(drafted).runs.first().subject.runtime == "ollama"
+
+
+def test_a_runtime_that_serves_no_such_model_is_said_beside_the_digest(client, drafted, server):
+    server.said["/api/tags"] = {"models": [{"name": "other", "digest": "a" * 64}]}
+
+    page = send(client, "subjects", local(server), drafted)
+
+    assertContains(page, "Ollama serves no llama3:8b; it serves: other.", status_code=422)
+    assert page.context["form"].subjects.forms[0].errors.keys() == {"digest"}
+    drafted.refresh_from_db()
+    assert "runtime" not in drafted.plan["subjects"][0]
+
+
+def test_limits_are_given_to_a_registered_subject_too(client, drafted):
+    known = SubjectFactory()
+    chosen = {"subjects-0-registered": known.code, "subjects-0-in_flight": "3"}
+
+    send(client, "subjects", {**SUBJECTS, **chosen}, drafted)
+
+    drafted.refresh_from_db()
+    assert lock_wave(drafted).runs.first().subject.limit.in_flight == 3
+
+
+def test_a_limit_that_is_none_is_said_beside_it(client, drafted):
+    page = send(client, "subjects", asked_of("demo", in_flight="0"), drafted)
+    assertContains(page, "0 is not a whole number from 1 to 1,000", status_code=422)
+    assert page.context["form"].subjects.forms[0].errors.keys() == {"in_flight"}
+
+
 def test_a_condition_may_be_for_one_subject_alone(client, drafted):
     two = {
         **SUBJECTS,
@@ -290,6 +433,45 @@ def test_a_plan_that_lacks_something_is_not_locked(client):
 
     assertContains(page, "An official wave needs", status_code=422)
     assert not Run.objects.exists()
+
+
+# A draft and its file
+
+
+def test_a_draft_is_deleted_after_it_was_asked_about(client, maintainer, drafted):
+    page = client.get(url("delete", drafted))
+    assertContains(page, "All that is written of A demo goes.")
+    assert Wave.objects.exists()
+
+    assertRedirects(send(client, "delete", {}, drafted), url("waves"))
+
+    assert not Wave.objects.exists()
+    event = Event.objects.get()
+    assert (event.kind, event.actor, event.about["wave"]) == ("delete", maintainer, "demo")
+
+
+def test_a_plan_that_was_locked_meanwhile_is_not_deleted(drafted):
+    lock_wave(drafted)
+    with pytest.raises(WaveRefused, match="cancelled, never deleted"):
+        delete_draft(drafted)
+
+
+def test_the_file_of_a_draft_is_loaded_again_as_the_same_draft(client):
+    wave = save_draft(parse_data(WHOLE.encode()))
+
+    answer = client.get(url("file", wave))
+
+    assert answer["Content-Disposition"] == 'attachment; filename="demo.toml"'
+    assert parse_data(answer.content) == wave.plan
+    assertContains(client.get(url("wave", wave)), "Download plan file")
+
+
+def test_the_command_writes_a_plan_back_and_deletes_a_draft(drafted, capsys):
+    call_command("run", "show", "demo")
+    assert parse_data(capsys.readouterr().out.encode()) == drafted.plan
+
+    call_command("run", "delete", "demo")
+    assert not Wave.objects.exists()
 
 
 # A wave that runs

@@ -349,7 +349,7 @@ def test_no_row_of_a_probe_holds_a_text_of_an_unpublished_item():
     run = put(wave)
 
     assert counted(run) == {"recall": 6, "determinism": 20}
-    for item in materials_of(wave):
+    for item in materials_of(wave.bank):
         for row in run.probes.all():
             kept = f"{row.question} {row.expected}"
             assert item.title not in kept

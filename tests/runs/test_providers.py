@@ -62,9 +62,14 @@ def test_a_reply_comes_back_over_the_wire(stub):
     assert len(reply.text.split()) == 120
     assert reply.fingerprint == "fp_stub"
     assert reply.usage == {"prompt_tokens": 20, "completion_tokens": 120, "total_tokens": 140}
-    assert reply.attempts == (
-        {"outcome": "completed", "detail": "", "at": NOON.isoformat(), "seed": 5},
-    )
+    (attempt,) = reply.attempts
+    assert attempt == {
+        "outcome": "completed",
+        "detail": "",
+        "at": NOON.isoformat(),
+        "seed": 5,
+        "usage": reply.usage,
+    }
     assert pauses == []
 
 

@@ -15,6 +15,7 @@ from runs.anthropic_api import AnthropicProvider
 from runs.prompts import messages_for
 from runs.providers import OpenAIProvider, Question, RunStopped, ask
 from runs.replies import LARGEST_REPLY
+from runs.tokens import tokens_paid
 from runs.wire import retry_after
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -111,6 +112,26 @@ def test_what_every_trial_would_meet_stops_the_run(server, protocol, status, kin
 
     assert KEY not in f"{stopped.value} {stopped.value.attempts}"
     assert len(server.seen) == 1
+
+
+@both
+def test_each_attempt_says_what_it_used(server, protocol):
+    used = {
+        "openai": {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7},
+        "anthropic": {"input_tokens": 3, "output_tokens": 4},
+    }[protocol]
+    empty, full = (
+        json.dumps({**json.loads(said(protocol, text)), "usage": used}).encode()
+        for text in ("", "Hello")
+    )
+    server.answers = [(200, {}, empty), (500, {}, error()), (200, {}, full)]
+
+    reply, _ = asked(protocol, server.base_url)
+
+    counted = {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
+    assert outcomes(reply) == ["empty", "server", "completed"]
+    assert [attempt.get("usage") for attempt in reply.attempts] == [counted, None, counted]
+    assert tokens_paid(reply.attempts, []) == {"in": 6, "out": 8}
 
 
 def test_a_quota_that_is_used_up_stops_the_run_though_it_looks_like_a_rate_limit(server):

@@ -16,15 +16,18 @@ from runs.estimate import Estimate, estimate_of
 from runs.estimate_text import as_lines
 from runs.models import Provider, Run, RunState, Wave
 from runs.plan_file import PlanFileRefused, read_plan
+from runs.preflight import found_in
 from runs.probed import probes_progress
 from runs.progress import Progress, progress_of
 from runs.refusals import WaveRefused
 from runs.waves import (
     bank_named,
+    delete_draft,
     deviate,
     import_responses,
     kept_from_locking,
     lock_wave,
+    plan_text,
     plan_wave,
     resume,
     save_draft,
@@ -37,8 +40,8 @@ FOLLOW_SECONDS = 2.0
 
 class Command(BaseCommand):
     help = (
-        "Take subjects through a bank: run plan, estimate, lock, start, probe, status, pause, "
-        "resume, cancel, deviate, ceiling, import"
+        "Take subjects through a bank: run plan, show, estimate, lock, delete, start, probe, "
+        "status, pause, resume, cancel, deviate, ceiling, import"
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -49,7 +52,9 @@ class Command(BaseCommand):
         estimate = steps.add_parser("estimate", help="what it takes, and what it could show")
         estimate.add_argument("what", help="a plan file, or the code of a wave")
         for step, said in (
+            ("show", "write the plan of a wave back as its file"),
             ("lock", "close the plan of a draft for good"),
+            ("delete", "throw a draft away"),
             ("start", "begin asking"),
             ("probe", "ask whether subjects knew the items"),
         ):
@@ -107,6 +112,14 @@ class Command(BaseCommand):
 
     def lock_(self, wave: str) -> None:
         self._locked(lock_wave(_wave(wave)))
+
+    def show_(self, wave: str) -> None:
+        self.stdout.write(plan_text(_wave(wave)), ending="")
+
+    def delete_(self, wave: str) -> None:
+        found = _wave(wave)
+        delete_draft(found)
+        self.stdout.write(f"The draft {wave} is deleted.")
 
     def _locked(self, wave: Wave) -> None:
         told = progress_of(wave)
@@ -224,7 +237,9 @@ class Command(BaseCommand):
 STEPS = {
     "plan": ("file", "lock"),
     "estimate": ("what",),
+    "show": ("wave",),
     "lock": ("wave",),
+    "delete": ("wave",),
     "start": ("wave",),
     "probe": ("wave",),
     "status": ("wave", "json", "follow"),
@@ -282,6 +297,8 @@ def _as_lines(wave: Wave, told: Progress) -> Iterator[str]:
             f"Leak check: {checked['messages']} messages, {checked['hits']} hits; controls: "
             f"{checked['fired']} of {checked['planted']} fired."
         )
+        for one in found_in(checked):
+            yield f"  refused {checked['at'][:16].replace('T', ' ')} UTC: {one}"
     if told.undecided:
         yield (
             f"{told.undecided} replies seem to name their maker, and wait for you to decide: "

@@ -1,6 +1,5 @@
 """The registry of subjects: add one, list them, show one, register a successor, set its limits."""
 
-import asyncio
 import json
 from argparse import ArgumentParser
 from pathlib import Path
@@ -10,9 +9,14 @@ from django.core.management.base import BaseCommand, CommandError
 
 from runs.models import Run, Subject, SubjectLimit
 from runs.plan_file import LARGEST_FILE, LIMIT_KEYS, PlanFileRefused, SubjectFile, parse_subject
-from runs.runtimes import NoDigest, read_digest
-from runs.subjects import SubjectRefused, identity_of, lineage_of, register, set_limits
-from runs.wire import Trouble
+from runs.subjects import (
+    SubjectRefused,
+    identity_of,
+    lineage_of,
+    register,
+    set_limits,
+    with_digest,
+)
 
 
 class Command(BaseCommand):
@@ -48,14 +52,14 @@ class Command(BaseCommand):
 
     def add_(self, options: dict[str, Any]) -> None:
         file = _read(options["file"])
-        subject = register(_with_digest(file.stated))
+        subject = register(with_digest(file.stated))
         set_limits(subject, file.limits)
         self._say(subject, "is registered")
 
     def succeed_(self, options: dict[str, Any]) -> None:
         predecessor = _subject(options["subject"])
         file = _read(options["file"])
-        subject = register(_with_digest(file.stated), predecessor=predecessor, change=file.change)
+        subject = register(with_digest(file.stated), predecessor=predecessor, change=file.change)
         set_limits(subject, file.limits)
         self._say(subject, f"is registered as the successor of {predecessor}")
 
@@ -106,19 +110,6 @@ def _read(file: Path) -> SubjectFile:
             [f"{file.name} is too large; a file may have {LARGEST_FILE:,} bytes."]
         )
     return parse_subject(file.read_bytes())
-
-
-def _with_digest(stated: dict[str, Any]) -> dict[str, Any]:
-    """What a file states; where it has a runtime and no digest, with that which it serves now."""
-    if not stated.get("runtime") or stated.get("digest"):
-        return stated
-    asked = read_digest(stated["runtime"], stated["base_url"], stated["snapshot"])
-    try:
-        return stated | {"digest": asyncio.run(asked)}
-    except NoDigest as why:
-        raise SubjectRefused(str(why)) from None
-    except Trouble as why:
-        raise SubjectRefused(f"The digest cannot be read: {why.detail}.") from None
 
 
 def _subject(code: str) -> Subject:
