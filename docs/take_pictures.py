@@ -181,7 +181,7 @@ def rate_in_part(page: Page) -> None:
 
 
 def wait_for(said: Path, words: str) -> None:
-    for _ in range(600):
+    for _ in range(1800):
         if words in said.read_text():
             return
         time.sleep(0.1)

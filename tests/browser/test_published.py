@@ -35,6 +35,7 @@ def narrow_enough(page: Page, width: int) -> bool:
     return page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
 def test_a_maintainer_reads_publishes_and_corrects_and_anyone_reads(
     sign_in, new_page, scheme, width

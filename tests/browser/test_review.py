@@ -55,7 +55,7 @@ def open_one(page: Page) -> None:
 
 def tab_to(page: Page, selector: str) -> None:
     for _ in range(60):
-        if page.evaluate("sought => document.activeElement.matches(sought)", selector):
+        if page.evaluate("sought => document.activeElement?.matches(sought) ?? false", selector):
             return
         page.keyboard.press("Tab")
     raise AssertionError(f"Tab never reaches {selector}.")

@@ -25,6 +25,7 @@ def _back_at_the_last_migration(transactional_db):
     call_command("migrate", verbosity=0)
 
 
+@pytest.mark.proof
 @pytest.mark.usefixtures("_back_at_the_last_migration")
 def test_what_was_opened_before_adjudications_could_end_stands_on_the_ratings_it_showed(settings):
     standing, shown, gone, undue = read_twice(), read_twice(), read_twice(), read_twice()
