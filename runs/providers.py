@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
+from itertools import cycle
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -26,6 +27,7 @@ from runs.anthropic_api import AnthropicProvider
 from runs.canonical import draw
 from runs.models import Provider as ProviderName
 from runs.models import Subject, SubjectLimit
+from runs.pacing import in_flight_of
 from runs.plan import retry_seed
 from runs.plan_file import on_loopback
 from runs.prompts import Message, without_sent
@@ -49,6 +51,7 @@ ATTEMPTS = {"rate_limit": 4, "timeout": 3, "server": 3, "network": 3, "empty": 3
 FIRST_WAIT = 1.0
 LONGEST_WAIT = 30.0
 LONGEST_RETRY_AFTER = 120.0
+CONNECTIONS = 32  # of one client; beyond them another is added
 SENT = ("temperature", "top_p", "max_tokens", "max_completion_tokens")
 QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
 FILTER_CODES = {"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"}
@@ -130,15 +133,21 @@ def provider_for(subject: Subject) -> Provider:
         raise RunStopped(f"{subject} is not asked: its responses are imported.")
     if missing := missing_key(subject):
         raise RunStopped(f"{missing} Then start the wave again.")
-    attempt, idle = times_of(subject)
+    limit = SubjectLimit.objects.filter(subject=subject).first()
+    attempt, idle = times_of(limit)
     asks = AnthropicProvider if subject.provider == ProviderName.ANTHROPIC else OpenAIProvider
-    provider = asks(
-        subject.snapshot,
-        subject.base_url,
-        subject.sampling,
-        key=_key_of(subject),
-        attempt=attempt,
-        idle=idle,
+    provider = InTurn(
+        [
+            asks(
+                subject.snapshot,
+                subject.base_url,
+                subject.sampling,
+                key=_key_of(subject),
+                attempt=attempt,
+                idle=idle,
+            )
+            for _ in range(-(-in_flight_of(limit) // CONNECTIONS))
+        ]
     )
     if not subject.runtime:
         return provider
@@ -151,9 +160,8 @@ def provider_for(subject: Subject) -> Provider:
     )
 
 
-def times_of(subject: Subject) -> tuple[float, float]:
+def times_of(limit: SubjectLimit | None) -> tuple[float, float]:
     """The seconds that an attempt may take, and may pass without a byte."""
-    limit = SubjectLimit.objects.filter(subject=subject).first()
     attempt = (limit and limit.attempt_seconds) or float(settings.ASK_TIMEOUT_SECONDS)
     idle = (limit and limit.idle_seconds) or float(settings.ASK_IDLE_SECONDS)
     return attempt, idle
@@ -273,6 +281,25 @@ class OpenAIProvider:
         body = getattr(why, "body", None)
         said = body.get("message") if isinstance(body, dict) else None
         return without_key(str(said or why or type(why).__name__), self._key)
+
+
+class InTurn:
+    """One subject through several clients, each with connections of its own.
+
+    For each call a client looks through all its connections. So a few with a share of them are
+    quicker than one that has them all.
+    """
+
+    def __init__(self, clients: Sequence[Provider]) -> None:
+        self._clients = clients
+        self._turns = cycle(clients)
+
+    async def ask_once(self, messages: Sequence[Message], seed: int) -> Reply:
+        return await next(self._turns).ask_once(messages, seed)
+
+    async def close(self) -> None:
+        for client in self._clients:
+            await client.close()
 
 
 class DemoProvider:

@@ -156,7 +156,7 @@ def test_axe_finds_nothing_from_a_new_wave_to_its_progress(sign_in, scheme, widt
     page.get_by_role("button", name="Save draft").click()
     clean("new-errors")
     wave = save_draft(parse_data(DEMO_PLAN.replace("Model Index demo demo-1", str(bank)).encode()))
-    for name in ("wave", "basics", "subjects", "preregistration", "cost", "lock", "delete"):
+    for name in ("wave", "basics", "subjects", "preregistration", "cost", "delete", "lock"):
         page.goto(reverse(f"runs:{name}", args=[wave.code]))
         clean(name)
     page.get_by_role("button", name="Lock plan").click()

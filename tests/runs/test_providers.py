@@ -10,6 +10,7 @@ from runs.prompts import messages_for
 from runs.providers import (
     GENERIC_REPLIES,
     DemoProvider,
+    InTurn,
     OpenAIProvider,
     Question,
     RunStopped,
@@ -20,6 +21,7 @@ from runs.providers import (
     provider_for,
 )
 from runs.replies import LARGEST_REPLY
+from runs.subjects import set_limits
 from tests.runs.factories import SubjectFactory
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -274,3 +276,34 @@ def test_the_scripted_subject_says_what_its_script_says(tmp_path, monkeypatch):
 
 def test_there_may_be_no_script(tmp_path):
     assert demo_replies(tmp_path / "none.json") == {}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("in_flight", "clients"), [(1, 1), (32, 1), (33, 2), (128, 4)])
+def test_many_calls_of_a_subject_are_spread_over_clients(in_flight, clients):
+    subject = SubjectFactory(provider="openai", base_url="http://127.0.0.1:9/v1")
+    set_limits(subject, {"in_flight": in_flight})
+    assert len(provider_for(subject)._clients) == clients
+
+
+def test_clients_are_asked_in_turn_and_all_are_closed():
+    heard = []
+
+    class Client:
+        def __init__(self, name):
+            self.name = name
+
+        async def ask_once(self, messages, seed):
+            heard.append(self.name)
+
+        async def close(self):
+            heard.append(f"{self.name} closed")
+
+    async def three_times():
+        both = InTurn([Client("a"), Client("b")])
+        for seed in range(3):
+            await both.ask_once([], seed)
+        await both.close()
+
+    asyncio.run(three_times())
+    assert heard == ["a", "b", "a", "a closed", "b closed"]
