@@ -170,7 +170,8 @@ def _make(wave: Wave, look: Look, state: str, floor: float | None) -> AgreementP
     overall = line_of(OVERALL, columns, seed=f"{seed}|overall")
     lines, count = _lines(wave, columns, look, seed)
     rows = Rows((*lines, overall), WORDS[look.by], floor)
-    told = is_unblinded(wave) or not one_subject(columns)
+    # Both ratings of a response are crossed: those rated once by now say nothing of the others.
+    told = is_unblinded(wave) or not one_subject(columns.at(columns.twice))
     crossed = crossing(columns, look.only, seed=seed)
     if not told:
         crossed = replace(crossed, counts=np.zeros_like(crossed.counts), reason=ONE_SUBJECT)
@@ -184,7 +185,9 @@ def _make(wave: Wave, look: Look, state: str, floor: float | None) -> AgreementP
         rows=rows,
         overall=overall,
         lines=tuple(lines),
-        notes=tuple(filter(None, (note_of(line, told=told) for line in rows.lines))),
+        notes=tuple(
+            filter(None, (note_of(line, told=may_tell(wave, line)) for line in rows.lines))
+        ),
         count=count,
         chart=breakdown_chart(rows, width=WIDE),
         chart_narrow=breakdown_chart(rows, width=NARROW),
@@ -200,6 +203,11 @@ def _make(wave: Wave, look: Look, state: str, floor: float | None) -> AgreementP
         item_lines=tuple(items),
         seed=seed,
     )
+
+
+def may_tell(wave: Wave, line: Line) -> bool:
+    """Whether it may be said which levels were chosen: not those of one subject, while blinded."""
+    return is_unblinded(wave) or not line.one_subject
 
 
 def note_of(line: Line, *, told: bool) -> str:

@@ -161,6 +161,7 @@ class Line:
     name: str
     agreement: Agreement
     ac2: Figure
+    one_subject: bool = False
 
     @property
     def half_rated(self) -> int:
@@ -236,7 +237,8 @@ def line_of(
     units = np.repeat(np.arange(len(columns.unit)), given.sum(axis=1))
     patterns = tally_rows(units, columns.place[given], columns.scale)
     raters = len(np.unique(columns.rater[given]))
-    return line_of_patterns(name, patterns, raters, seed=seed, replicates=replicates, reason=reason)
+    line = line_of_patterns(name, patterns, raters, seed=seed, replicates=replicates, reason=reason)
+    return replace(line, one_subject=one_subject(columns))
 
 
 def line_of_patterns(
@@ -383,7 +385,8 @@ def _by_rater(columns: Columns) -> Iterator[_Group]:
     for place, name in _a_to_z(columns.raters):
         mine = (both.rater == place).any(axis=1)
         if mine.any() or (columns.rater == place).any():
-            yield _Group(name, f"rater|{name}", partial(both.at, mine))
+            why = "" if mine.any() else "No response of theirs has two ratings yet."
+            yield _Group(name, f"rater|{name}", partial(both.at, mine), why)
 
 
 def _by_pair(columns: Columns) -> Iterator[_Group]:

@@ -14,19 +14,20 @@ from django.db import transaction
 from django.template.loader import render_to_string
 
 from rating import blinding_report, probe_report
-from rating.agreement_page import Look, agreement_page
+from rating.agreement_page import Look, agreement_page, may_tell
 from rating.breakdown import Line
 from rating.counted import state_of
 from rating.dictionary import dictionary_csv
 from rating.export import ExportRow, ratings_csv, ratings_wide_csv
 from rating.facets_file import facets_csv, facets_txt
 from rating.figure import figure_as_json
+from rating.item_figures import ONE_SUBJECT
 from rating.models import Saw, User
 from rating.pdf import as_pdf
 from rating.publications import Export
 from rating.report import as_json
 from rating.wave_document import wave_document
-from rating.wave_report import CARE, export_rows, wave_report
+from rating.wave_report import CARE, export_rows, official_as_json, wave_report
 from runs.models import Wave
 
 ALL: Final = "everything.zip"
@@ -158,14 +159,17 @@ class Exports:
         wave, made = self.wave, wave_report(self.wave)
         page = agreement_page(wave, Look(), state_of(wave))
         figures = as_json(made.agreement)
-        _add_ac2(figures["overall"], page.overall)
-        for line in page.lines:
-            _add_ac2(figures["dimensions"][line.name], line)
+        parts = [(figures["overall"], page.overall)]
+        parts += [(figures["dimensions"][line.name], line) for line in page.lines]
+        for part, line in parts:
+            _add_ac2(part, line)
+            told = may_tell(wave, line)
+            part |= {"level_counts_reason": None if told else ONE_SUBJECT}
+            part |= {} if told else {"level_counts": None}
         content = {
             "wave": wave.code,
             "kind": wave.kind,
-            "official": False,
-            "comparability": "none",
+            **official_as_json(wave),
             "bank": str(wave.bank),
             "bank_hash": wave.bank.content_hash,
             "preregistration_hash": wave.preregistration_hash,

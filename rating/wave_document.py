@@ -18,10 +18,8 @@ from rating.counted import state_of
 from rating.document import Document, Facts, Heading, Paragraph, Part, Picture, Table
 from rating.figure import Figure
 from rating.report import ALPHA_MEANING, MEANING
-from rating.wave_report import CARE, wave_report
+from rating.wave_report import CARE, status_of, wave_report
 from runs.models import Wave
-
-UNOFFICIAL = "This is not an official result. official: false, comparability: none"
 
 
 def wave_document(wave: Wave) -> Document:
@@ -32,7 +30,7 @@ def wave_document(wave: Wave) -> Document:
         f"Agreement of raters: {wave.title}",
         CARE,
         (
-            Paragraph(UNOFFICIAL),
+            Paragraph(status_of(wave)),
             *_agreement(page, declared_floor(wave)),
             *_levels(page),
             *_items(page, wave.bank.levels),

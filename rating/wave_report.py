@@ -7,6 +7,7 @@ single ratings say whose response each is of.
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.conf import settings
 from django.core.cache import cache
@@ -28,7 +29,7 @@ from rating.report import OVERALL, AgreementReport
 from rating.stats.agreement import REPLICATES
 from rating.unblinding import key_rows
 from runs.canonical import digest
-from runs.models import Response, Wave
+from runs.models import Response, Wave, WaveKind
 from runs.probed import probes_state
 
 CARE = (
@@ -143,13 +144,27 @@ def key_of(wave: Wave) -> str:
     return key_csv(key_rows(wave))
 
 
+def status_of(wave: Wave) -> str:
+    """What this report can say of whether the wave is official."""
+    if wave.kind == WaveKind.OFFICIAL:
+        return "Whether it is official is said by its conditions, on its page Official or not."
+    return "official: false, comparability: none"
+
+
+def official_as_json(wave: Wave) -> dict[str, Any]:
+    """``status_of`` for a program: null where this report cannot say."""
+    if wave.kind == WaveKind.OFFICIAL:
+        return {"official": None, "official_reason": status_of(wave), "comparability": None}
+    return {"official": False, "official_reason": None, "comparability": "none"}
+
+
 def _facts(wave: Wave, agreement: AgreementReport) -> list[tuple[str, str]]:
     by_status = Response.objects.of_wave(wave).count_by_status()
     kinds = dict(Rating.objects.of_wave(wave).order_by().values_list("kind").annotate(Count("pk")))
     overall = agreement.overall
     return [
         ("Wave", f"{wave.code} ({wave.kind})"),
-        ("Status", "official: false, comparability: none"),
+        ("Status", status_of(wave)),
         ("Bank", f"{wave.bank}, SHA-256 {wave.bank.content_hash}"),
         ("Pre-registration", f"SHA-256 {wave.preregistration_hash}"),
         ("Seed", wave.seed),

@@ -17,6 +17,8 @@ from runs.signals import acted
 #: So many replies in a row that are none, and a subject is paused.
 MOST_FAILURES: Final = 5
 
+CENT: Final = Decimal("0.01")
+
 UNENDED = (RunState.PLANNED, RunState.ASKING, RunState.STOPPED, RunState.PAUSED)
 
 
@@ -98,10 +100,13 @@ def over_ceiling(wave: Wave) -> str:
 
 def move_ceiling(wave: Wave, ceiling: Decimal, reason: str, *, by: int | None = None) -> None:
     """Set what a wave may cost from now on, on record. Raises ``WaveRefused``."""
+    if wave.is_draft:
+        raise WaveRefused(f"The plan of {wave} is not locked: change the draft.")
     if not wave.costs.prices:
         raise WaveRefused(f"The plan of {wave} names no prices, so no ceiling could be kept.")
-    if not 0 < ceiling < 10_000_000:
+    if not ceiling.is_finite() or not CENT <= ceiling < 10_000_000:
         raise WaveRefused(f"A ceiling of {ceiling} is none: name an amount above 0.")
+    ceiling = ceiling.quantize(CENT)
     with transaction.atomic():
         Wave.objects.filter(pk=wave.pk).update(cost_ceiling=ceiling)
         acted.send(

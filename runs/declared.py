@@ -189,7 +189,7 @@ def in_cost(table: Any, snapshots: Iterable[str]) -> Iterator[str]:
         if times > 1:
             yield f"cost: prices: {name} stands {times} times."
     if "ceiling" in table and (rows or known):
-        priced = {row.get("snapshot") for row in rows}
+        priced = [row.get("snapshot") for row in rows]
         if missing := [name for name in known if name not in priced]:
             yield (
                 f"cost: ceiling: it cannot be kept without a price of {', '.join(missing)}. "

@@ -234,13 +234,26 @@ def parse_subject(raw: bytes) -> SubjectFile:
 
 def _parsed(raw: bytes) -> dict[str, Any]:
     try:
-        return tomllib.loads(raw.decode("utf-8"))
+        data = tomllib.loads(raw.decode("utf-8"))
+        if _has_huge_number(data):
+            raise PlanFileRefused(["it holds a number of more than 64 bits."])
+        return data
+    except PlanFileRefused:
+        raise
     except UnicodeDecodeError as why:
         raise PlanFileRefused([f"not UTF-8 text: {why}."]) from None
     except RecursionError:
         raise PlanFileRefused(["nested too deeply to be a plan."]) from None
     except ValueError as why:
         raise PlanFileRefused([f"not valid TOML: {why}."]) from None
+
+
+def _has_huge_number(value: Any) -> bool:
+    """TOML promises whole numbers of 64 bits; Python takes more, and does not print them all."""
+    if isinstance(value, int):
+        return value.bit_length() > 63
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(map(_has_huge_number, parts))
 
 
 def on_loopback(base_url: str) -> bool:

@@ -395,8 +395,11 @@ class CostForm(forms.Form):
         table["prices"] = [
             {
                 "snapshot": snapshot,
-                "input": said.get(f"input_{number}") or 0.0,
-                "output": said.get(f"output_{number}") or 0.0,
+                **{
+                    key: price
+                    for key in ("input", "output")
+                    if (price := said.get(f"{key}_{number}")) is not None
+                },
             }
             for number, snapshot in enumerate(self.snapshots)
             if said.get(f"input_{number}") is not None or said.get(f"output_{number}") is not None
@@ -476,7 +479,8 @@ class CeilingForm(forms.Form):
 
 
 def _whole(value: Any) -> int:
-    return int(value) if str(value).isdigit() else 0
+    text = str(value)
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
 
 
 def _on_page(fault: str) -> str:

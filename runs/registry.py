@@ -110,8 +110,8 @@ def evidence_faults(rows: Any) -> Iterator[str]:
         claim = row.get("claim_class", "fact")
         if claim not in CLAIMS:
             yield f"{where}claim_class: {claim!r} is not one of: {', '.join(CLAIMS)}."
-    claims = {row.get("claim_class", "fact") for row in rows if isinstance(row, Mapping)}
-    if claims == {"inference"}:
+    claims = [row.get("claim_class", "fact") for row in rows if isinstance(row, Mapping)]
+    if claims and all(claim == "inference" for claim in claims):
         yield "evidence: an inference alone is no evidence; add where it can be looked up."
 
 

@@ -249,7 +249,7 @@ def test_control_characters_never_reach_the_terminal(file):
     [
         (["--scale", "5-1"], "levels"),
         (["--scale", "few"], "neither LOW-HIGH"),
-        (["--scale", "1-5", "--replicates", "10"], "at least 40, not 10"),
+        (["--scale", "1-5", "--replicates", "10"], "at least 40, and 1,000,000 at most, not 10"),
         (["--scale", "1-5", "--replicates", "many"], "'many' is not a whole number"),
         ([], "--scale"),
     ],

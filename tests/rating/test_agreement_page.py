@@ -275,3 +275,13 @@ def test_a_look_takes_few_statements_however_many_ratings_there_are(
         page()
     with django_assert_max_num_queries(11):
         page(by="rater")
+
+
+def test_ratings_that_stand_alone_do_not_open_the_levels_of_another_subject(page):
+    """Two subjects, but only one of them is rated twice: its levels would be its own."""
+    wave = make_wave(make_bank(bank_data(1)), subjects=TWO, trials=1)
+    first, second = make_rater(), make_rater()
+    rate_all(first, {"AWR-1-A": 3})
+    rate(lease(second, now=timezone.now()), given(4), now=timezone.now())
+
+    assert page(wave).context["page"].crossing.counts.sum() == 0

@@ -239,3 +239,14 @@ def test_the_figures_are_those_of_the_report_from_the_same_seed(drawn):
             assert same[0].value == same[1].value, (name, figure)
             assert (same[0].low, same[0].high) == (same[1].low, same[1].high), (name, figure)
         assert found.level_counts == expected.level_counts
+
+
+def test_a_line_knows_that_it_is_of_one_subject():
+    responses = [
+        (1, 0, 1, (ANN, 2, DAY), (BEN, 3, DAY)),
+        (2, 1, 2, (ANN, 5, DAY)),
+    ]
+    columns = columns_of(responses)
+
+    assert not line_of("All", columns, seed="1").one_subject
+    assert line_of("Twice", columns.at(columns.twice), seed="1").one_subject

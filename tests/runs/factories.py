@@ -168,9 +168,17 @@ PRICES = {
 }
 
 
-def priced(ceiling="50", **options):
-    """A run of a subject each of whose tokens costs 1 EUR, in a wave with a ceiling."""
+def priced(ceiling="50", also=(), **options):
+    """A run of a subject each of whose tokens costs 1 EUR, in a locked wave with a ceiling.
+
+    ``also`` names conditions of other runs of it.
+    """
     wave = WaveFactory(
         plan=PRICES, trials=3, cost_ceiling=Decimal(ceiling), bank__items=options.pop("items", 10)
     )
-    return RunFactory(wave=wave, subject=SubjectFactory(snapshot="priced"), rows=True, **options)
+    run = RunFactory(wave=wave, subject=SubjectFactory(snapshot="priced"), rows=True, **options)
+    for condition in also:
+        RunFactory(wave=wave, subject=run.subject, condition=condition, rows=True)
+    wave.locked_at = timezone.now()
+    wave.save(update_fields=["locked_at"])
+    return run

@@ -307,8 +307,8 @@ def test_a_stopped_call_is_no_failure_of_its_trial():
 
 
 def test_a_wave_is_paused_when_its_ceiling_is_reached():
-    run = priced("25")
-    other = RunFactory(wave=run.wave, subject=run.subject, condition="warm", rows=True)
+    run = priced("25", also=["warm"])
+    other = Run.objects.get(condition="warm")
     rows = claimed(run)
 
     tasks.store(run, "me", [completed(row, completion_tokens=8) for row in rows[:3]])
@@ -417,3 +417,18 @@ def test_a_worker_ends_a_wave_at_its_ceiling(settings):
     assert 0 < run.responses.count_by_status()["completed"] <= 10
     assert Run.objects.get().stop_reason.startswith("The ceiling of 100.00 EUR is reached")
     assert not Response.objects.filter(status=Status.FAILED).exists()
+
+
+@pytest.mark.parametrize("amount", ["NaN", "Infinity", "0.001"])
+def test_what_is_no_amount_of_money_is_no_ceiling(amount):
+    run = priced()
+
+    with pytest.raises(CommandError, match="is none"):
+        call_command("run", "ceiling", run.wave.code, amount, "--reason", "x")
+
+
+def test_the_ceiling_of_a_draft_is_changed_in_the_draft():
+    wave = WaveFactory(plan=PRICES, trials=3, locked_at=None)
+
+    with pytest.raises(WaveRefused, match="change the draft"):
+        move_ceiling(wave, Decimal(5), "x")

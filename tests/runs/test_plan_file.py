@@ -132,3 +132,16 @@ def test_a_subject_is_listed_once():
 def test_what_is_no_text_is_no_plan():
     with pytest.raises(PlanFileRefused, match="not UTF-8"):
         parse_plan(b"\xff")
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "trials = 0x" + "f" * 5_000,
+        "trials = 3\nseed2 = 99999999999999999999",
+        'trials = 3\n[cost]\nceiling = 5\n[[cost.prices]]\nsnapshot = ["a"]\n',
+    ],
+)
+def test_odd_numbers_and_lists_are_refused_and_not_stumbled_over(odd):
+    with pytest.raises(PlanFileRefused):
+        parse_plan(PLAN.replace("trials = 3", odd, 1).encode())

@@ -6,7 +6,6 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.urls import reverse
-from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from rating.models import Event, Role
@@ -545,7 +544,6 @@ def test_a_deviation_is_appended_and_shown_with_its_day(client, drafted):
 def test_the_cost_so_far_is_shown_and_its_ceiling_moved(client):
     run = priced("50")
     Run.objects.filter(pk=run.pk).update(tokens_out=12)
-    Wave.objects.update(locked_at=timezone.now())
     assertContains(client.get(url("wave", run.wave)), "spent 12.00 of 50.00 EUR")
 
     send(client, "ceiling", {"amount": "75", "reason": "Agreed."}, run.wave)

@@ -59,6 +59,9 @@ NO_LIGHT = (
 )
 
 
+MOST_REPLICATES = 1_000_000
+
+
 class Command(BaseCommand):
     help = "Say how far the raters in a file agree. Needs no database."
     requires_system_checks = []
@@ -331,8 +334,10 @@ def _replicates(text: str) -> int:
         replicates = int(text)
     except ValueError:
         raise ArgumentTypeError(f"{text!r} is not a whole number.") from None
-    if replicates < FEWEST_REPLICATES:
-        raise ArgumentTypeError(f"Give at least {FEWEST_REPLICATES}, not {replicates}.")
+    if not FEWEST_REPLICATES <= replicates <= MOST_REPLICATES:
+        raise ArgumentTypeError(
+            f"Give at least {FEWEST_REPLICATES}, and {MOST_REPLICATES:,} at most, not {replicates}."
+        )
     return replicates
 
 
