@@ -94,15 +94,13 @@ def take(limit: SubjectLimit, tokens: Sequence[int], now: datetime) -> list[date
     return [max(pair) for pair in zip(begin, paid, strict=True)]
 
 
-def holds_back(run: Run, now: datetime) -> bool:
-    """Whether it is a limit of its subject that keeps a run from being asked at this moment."""
+def paces(run: Run) -> bool:
+    """Whether a limit of its subject says when a run may be asked.
+
+    Not whether it does so now: a moment later it may not, and whoever waited would be gone.
+    """
     limit = limit_of(run)
-    if limit is None:
-        return False
-    return bool(
-        (limit.requests_a_minute and limit.requests_free_at > now + AHEAD)
-        or (limit.tokens_a_minute and limit.tokens_free_at > now + AHEAD)
-    )
+    return limit is not None and bool(limit.requests_a_minute or limit.tokens_a_minute)
 
 
 def settle(limit: SubjectLimit, *, extra_requests: int, extra_tokens: int, now: datetime) -> None:

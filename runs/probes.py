@@ -240,7 +240,7 @@ def _is_held_back(run: Run) -> bool:
     """Whether probes are left, and wait for a limit of their subject alone."""
     now = timezone.now()
     left = Probe.objects.filter(run=run).unheld(now).exists()
-    return left and _may_be_asked(run) and pacing.holds_back(run, now)
+    return left and _may_be_asked(run) and pacing.paces(run)
 
 
 # Asking it

@@ -384,9 +384,8 @@ def held_by_others(run: Run, holder: str, now: datetime) -> int:
 
 
 def is_held_back(run: Run) -> bool:
-    """Whether a run has rows left and waits for a limit of its subject alone."""
-    now = timezone.now()
-    return pacing.holds_back(run, now) and is_left(run, now)
+    """Whether a run has rows left that wait for a limit of its subject."""
+    return pacing.paces(run) and is_left(run, timezone.now())
 
 
 def guessed_tokens(run: Run, row: Response) -> int:
