@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from rating.document import Document, Facts, Heading, Paragraph, Part, Picture, Table
 from rating.publishing.content import listed
+from rating.publishing.health_pictures import shown_of
 from rating.publishing.pictures import differences_picture, parity_picture, ranges_picture
 
 #: The colours of the light theme: paper stays light.
@@ -239,9 +240,15 @@ def _contamination(content: Row) -> Iterator[Part]:
 
 def _tests(content: Row) -> Iterator[Part]:
     yield Heading("The tests that could refute the method")
+    shown = shown_of(content, LIGHT)
     for test in content["tests"]:
         said = " ".join((*test["evidence"], *test["missing"]))
         yield Paragraph(f"{test['number']}. {test['claim']} {test['outcome'].capitalize()}. {said}")
+        for own in shown:
+            if own.number == test["number"]:
+                if own.wide:
+                    yield _picture(own.wide, own.sentence, own.caption)
+                yield Table(own.caption, own.head, list(own.rows), (1.6,) * len(own.head))
 
 
 def _confounds(content: Row) -> Iterator[Part]:

@@ -56,6 +56,7 @@ def health_of(tested: Tested, told: frozenset[str]) -> Content:
         "scree": tested.scree
         and {
             "runs": tested.scree.runs,
+            "above": tested.scree.above,
             "values": [shown(value, 2) for value in tested.scree.values],
             "limits": [shown(value, 2) for value in tested.scree.limits],
         },

@@ -178,7 +178,7 @@ HEALTH: Final = {
     "profile": Maybe(
         {"models": WHOLE, "items": WHOLE, "own": NUMBER, "low": NUMBER, "high": NUMBER, "p": NUMBER}
     ),
-    "scree": Maybe({"runs": WHOLE, "values": [NUMBER], "limits": [NUMBER]}),
+    "scree": Maybe({"runs": WHOLE, "above": WHOLE, "values": [NUMBER], "limits": [NUMBER]}),
     "reruns": [
         {
             "subject": TEXT,

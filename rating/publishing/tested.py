@@ -12,7 +12,13 @@ from rating.probe_report import ByItem, RerunRow, SensitivityRow, rerun_row, sen
 from rating.publishing.data import EarlierRun, RunRow, WaveData
 from rating.stats import refutation
 from rating.stats.agreement import Floats, Undefined, Whole
-from rating.stats.factors import QUANTILE, correlations, eigenvalues, eigenvalues_of_chance
+from rating.stats.factors import (
+    QUANTILE,
+    components_above_chance,
+    correlations,
+    eigenvalues,
+    eigenvalues_of_chance,
+)
 from rating.stats.permutation import ChanceTest, chance_test
 from rating.stats.pools import Family, Pools, difference_of_pools
 from rating.stats.traits import Profiles, profiles
@@ -27,6 +33,7 @@ class Scree:
     """The eigenvalues of dimensions over runs, the largest first, and what chance stays below."""
 
     runs: int
+    above: int
     values: tuple[float, ...]
     limits: tuple[float, ...]
 
@@ -72,7 +79,7 @@ def tested_of(data: WaveData, permutations: int, high: float | None) -> Tested:
         chance,
         _pools([family for family, _ in families]),
         tuple(sorted(subject for _, subjects in families for subject in subjects)),
-        None if means is None or scree else _profile(data, means),
+        None if means is None else _profile(data, means),
         scree,
         reruns,
         alterations,
@@ -201,10 +208,13 @@ def _scree(data: WaveData, means: Floats) -> Scree | None:
         return None
     by_chance = eigenvalues_of_chance(len(means), len(found), seed=_seed(data))
     limits = np.quantile(by_chance, QUANTILE, axis=0)
-    return Scree(len(means), tuple(found.tolist()), tuple(limits.tolist()))
+    above = components_above_chance(found, by_chance)
+    return Scree(len(means), above, tuple(found.tolist()), tuple(limits.tolist()))
 
 
 def _profile(data: WaveData, means: Floats) -> Profiles | None:
+    if len(means) >= refutation.FEWEST_RUNS:
+        return None
     try:
         return profiles(means, _dimension(data))
     except Undefined:
@@ -213,7 +223,8 @@ def _profile(data: WaveData, means: Floats) -> Profiles | None:
 
 def _pools(families: Sequence[Family]) -> Pools | None:
     try:
-        return difference_of_pools(families)
+        found = difference_of_pools(families)
+        return found if found.difference.error else None
     except Undefined:
         return None
 
