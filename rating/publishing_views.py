@@ -29,6 +29,7 @@ from rating.publishing.pictures import (
     parity_picture,
     ranges_picture,
     ranges_sentence,
+    shared_in,
 )
 from rating.unblinding_views import ReasonForm
 from runs.access import role_required
@@ -241,10 +242,13 @@ def _drawn(content: Content) -> dict[str, Any]:
     }
     if results := content["results"]:
         found["ranges_sentence"] = ranges_sentence(results)
+        shared = shared_in(results)
+        names = f"The names of all models begin with {shared}, left out here. " if shared else ""
         found["ranges_caption"] = (
             f"95% ranges over {results['replicates']:,} draws of items within their dimension, the "
-            f"same for every model. Seed {results['seed']}. {results['caption']}"
+            f"same for every model. Seed {results['seed']}. {names}{results['caption']}"
         )
+        found["differences_caption"] = f"{names}{results['caption']}"
         levels = content["wave"]["levels"]
         for name, width in (("", WIDE), ("_narrow", NARROW)):
             found[f"ranges{name}"] = ranges_picture(results, levels, width=width)

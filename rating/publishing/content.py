@@ -566,9 +566,9 @@ def listed(results: Mapping[str, Any]) -> list[Content]:
                     "items": sum(own["items"] for own in row["dimensions"]),
                     "low": row["low"],
                     "high": row["high"],
-                    "told": f"{row['composite']}, {row['label']}",
+                    "told": f"{row['composite']:.1f}, {row['label']}",
                 },
-                *({**own, "told": str(own["mean"])} for own in row["dimensions"]),
+                *({**own, "told": f"{own['mean']:.2f}"} for own in row["dimensions"]),
             ],
         }
         for row in results["alone"]

@@ -59,8 +59,10 @@ def _status(content: Row, corrections: Sequence[tuple[datetime, str]]) -> Iterat
     if corrections:
         yield Paragraph(f"Corrected on {_day(corrections[-1][0])}: see the end.")
     yield Heading("What may and may not be said")
-    for sentence in (*content["may"], *content["may_not"]):
-        yield Paragraph(sentence)
+    for which, sentences in (("May be said:", "may"), ("May not be said:", "may_not")):
+        yield Paragraph(which, quiet=True)
+        for sentence in content[sentences]:
+            yield Paragraph(sentence)
 
 
 def _design(content: Row) -> Iterator[Part]:
@@ -98,7 +100,7 @@ def _results(content: Row) -> Iterator[Part]:
         names = ", ".join(member["subject"] for member in group["members"])
         yield Paragraph(f"{group['sentence']} They are listed from A to Z: {names}.")
     for row in results["withheld"]:
-        yield Paragraph(f"{row['subject']}: this number cannot be given: {row['reason']}")
+        yield Paragraph(f"{row['subject']}: this number cannot be given. {row['reason']}")
     yield _picture(
         ranges_picture(results, content["wave"]["levels"], colours=LIGHT),
         "Ranges of each model",
@@ -121,10 +123,12 @@ def _results(content: Row) -> Iterator[Part]:
                 (
                     f"{pair['a']} minus {pair['b']}",
                     pair["name"],
-                    _number(pair["low"]),
-                    _number(pair["high"]),
+                    _number(pair["low"], _places(pair)),
+                    _number(pair["high"], _places(pair)),
                     "told apart" if pair["separated_corrected"] else "not told apart",
-                    "withheld" if pair["difference"] is None else _number(pair["difference"]),
+                    "withheld"
+                    if pair["difference"] is None
+                    else _number(pair["difference"], _places(pair)),
                 )
                 for pair in results["pairs"]
             ],
@@ -144,7 +148,7 @@ def _ranges(results: Row) -> Iterator[tuple[str, ...]]:
 
 
 def _range(subject: str, own: Row, told: str) -> tuple[str, ...]:
-    ends = _number(own["low"]), _number(own["high"])
+    ends = _number(own["low"], _places(own)), _number(own["high"], _places(own))
     return (subject, own["name"], str(own["items"]), *ends, told)
 
 
@@ -303,14 +307,19 @@ def _picture(svg: str, title: str, caption: str = "") -> Picture:
 
 def _figure(own: Row) -> str:
     if own["value"] is None:
-        return f"This number cannot be given: {own['reason']}"
+        return f"This number cannot be given. {own['reason']}"
     if own["low"] is None:
         return f"{own['value']:.2f}"
     return f"{own['value']:.2f} ({own['low']:.2f} to {own['high']:.2f})"
 
 
-def _number(value: float | None) -> str:
-    return "not told" if value is None else f"{value:g}"
+def _number(value: float | None, places: int = 2) -> str:
+    return "not told" if value is None else f"{value:.{places}f}"
+
+
+def _places(own: Row) -> int:
+    """A composite is told to a tenth of a point, a mean level to a hundredth."""
+    return 1 if own["name"] == "Composite" else 2
 
 
 def _day(at: datetime) -> str:
