@@ -227,8 +227,20 @@ def _replies(wave: Wave) -> list[ReplyRow]:
         "self_naming",
     )
     found = [
-        ReplyRow(str(code), *whose, words.get(str(code), 0), len(naming))
-        for code, *whose, naming in rows.iterator(chunk_size=1000)
+        ReplyRow(
+            str(code),
+            subject,
+            condition,
+            item,
+            trial,
+            place,
+            status,
+            words.get(str(code), 0),
+            len(naming),
+        )
+        for code, subject, condition, item, trial, place, status, naming in rows.iterator(
+            chunk_size=1000
+        )
     ]
     return sorted(found, key=lambda reply: reply.code)
 

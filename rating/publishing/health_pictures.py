@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from rating.charts import LINE, NARROW, WIDE, _named
+from rating.charts import LINE, WIDE, _named
 from rating.drawing import Drawing
 from rating.publishing.pictures import (
     RADIUS,
@@ -21,6 +21,7 @@ from rating.publishing.pictures import (
 )
 
 TABLE: Final = "The table that follows gives every number."
+NARROW: Final = 290  # px: these pictures stand in a box within the page
 HIGH: Final = 160.0  # px, of a picture with an axis up its side
 NO_SIZE: Final = "not told"
 
@@ -82,9 +83,9 @@ def _chance(found: Row, colours: Mapping[str, str]) -> Shown:
     )
 
     def draw(width: float) -> tuple[Drawing, str, str]:
-        drawing = Drawing(width, HIGH + 4 * LINE, colours)
+        drawing = Drawing(width, HIGH + 4.6 * LINE, colours)
         low = min(-0.2, *(own["low"] for own in found["bins"]), found["alpha"])
-        axis = Axis(12, width - 12, math.floor(low * 5 - 1e-9) / 5, 1)
+        axis = Axis(12, width - 12, math.floor(low * 5 + 1e-9) / 5, 1)
         top, bottom = 2.0 * LINE, 2 * LINE + HIGH
         for tick in _ticks(axis.low, 1.0, 0.2 if width == WIDE else 0.4):
             colour = "ink" if tick == 0 else "grid"
@@ -189,7 +190,8 @@ def _pools(found: Row, colours: Mapping[str, str]) -> Shown:
 
 def _scree(found: Row, colours: Mapping[str, str]) -> Shown:
     values, limits = found["values"], found["limits"]
-    sentence = f"{found['above']} of {len(values)} eigenvalues are above those of chance."
+    verb = "is" if found["above"] == 1 else "are"
+    sentence = f"{found['above']} of {len(values)} eigenvalues {verb} above those of chance."
 
     def draw(width: float) -> tuple[Drawing, str, str]:
         drawing = Drawing(width, HIGH + 4 * LINE, colours)
@@ -337,7 +339,10 @@ def _reruns(rows: list[Row], colours: Mapping[str, str]) -> Shown:
 def _altered(rows: list[Row], colours: Mapping[str, str]) -> Shown:
     told = [row for row in rows if row["moved"] is not None]
     moved = sum(row["low"] > 0 for row in told)
-    sentence = f"{moved} of {len(told)} altered models with a size told moved as declared."
+    sentence = (
+        f"Of {len(told)} alteration{'' if len(told) == 1 else 's'} whose size is told, {moved} moved "
+        "the levels as declared, beyond chance."
+    )
     if not told:
         sentence = "No size of an alteration is told."
     reach = _reach(*(row[end] for row in told for end in ("low", "high")))

@@ -72,7 +72,7 @@ def test_four_of_the_five_have_a_picture_and_each_has_a_table(shown, many):
     assert all(one.rows for one in shown.values())
     [scree] = [one for one in shown_of(many) if one.number == 3]
     assert scree.wide
-    assert scree.sentence == "1 of 8 eigenvalues are above those of chance."
+    assert scree.sentence == "1 of 8 eigenvalues is above those of chance."
 
 
 def test_each_picture_is_one_image_with_a_name_a_description_and_a_table_after_it(shown, many):
