@@ -259,7 +259,8 @@ def _reruns(rows: list[Row], colours: Mapping[str, str]) -> Shown:
     told = [row for row in rows if row["most"] is not None]
     within = sum(row["most"] < row["margin"] for row in told)
     sentence = (
-        f"In {within} of {len(told)} reruns with a size told, items moved by less than counts."
+        f"Of {len(told)} rerun{'' if len(told) == 1 else 's'} whose size is told, items moved by less "
+        f"than {rows[0]['margin']:g} level in {within}."
     )
     if not told:
         sentence = "No size of a rerun is told."

@@ -70,6 +70,9 @@ def many():
 def test_four_of_the_five_have_a_picture_and_each_has_a_table(shown, many):
     assert [number for number, one in shown.items() if one.wide and one.narrow] == [1, 2, 4, 5]
     assert all(one.rows for one in shown.values())
+    assert shown[4].sentence == (
+        "Of 1 rerun whose size is told, items moved by less than 0.5 level in 1."
+    )
     [scree] = [one for one in shown_of(many) if one.number == 3]
     assert scree.wide
     assert scree.sentence == "1 of 8 eigenvalues is above those of chance."
