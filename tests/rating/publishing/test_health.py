@@ -7,15 +7,20 @@ from xml.etree import ElementTree
 
 import pytest
 from django.template.loader import render_to_string
+from django.urls import reverse
 
+from rating.models import Role
 from rating.publishing.content import content_of
 from rating.publishing.data import EarlierRun
+from rating.publishing.gather import rows_of
 from rating.publishing.health import NOT_TOLD
 from rating.publishing.health_pictures import shown_of
 from rating.publishing.results import results_of
 from rating.publishing.tested import Scree, levels_of
 from rating.publishing_views import pictures_of
+from tests.factories import make_user, make_wave
 from tests.rating.publishing.made import QUICK, index_data, report, run_of
+from tests.rating.publishing.waves import rated_wave
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -188,3 +193,27 @@ def test_hostile_names_are_inert(content):
     )
 
     assert "<script" not in page
+
+
+@pytest.mark.django_db
+def test_the_page_of_instrument_health_has_the_null_distribution_and_its_numbers(
+    client, monkeypatch
+):
+    monkeypatch.setattr("rating.publishing.results.DRAWS", QUICK)
+    wave = rated_wave({"a": 4.0, "b": 2.0})
+    client.force_login(make_user(Role.MAINTAINER))
+
+    page = client.get(reverse("rating:health", args=[wave.code])).content.decode()
+
+    assert 'id="test-1-chance-720-title"' in page
+    assert 'id="test-table-1"' in page
+
+
+@pytest.mark.django_db
+def test_how_often_a_reply_names_its_maker_comes_from_what_was_stored():
+    wave = make_wave(naming=[[0, 3, "Dev"], [9, 12, "Dev"]])
+
+    data = rows_of(wave)
+
+    assert data.self_naming == len(data.replies) > 0
+    assert {one.naming for one in data.replies} == {2}
