@@ -96,7 +96,7 @@ def content_of(results: Results) -> Content:
         },
         "cite": _cite(data),
     }
-    content["health"] = health_of(results.tested, told_of(content))
+    content["health"] = health_of(results.tested, data.wave.code, told_of(content))
     schema.check(content)
     return content
 

@@ -1,7 +1,7 @@
 """What each test that could refute the method was told from, as its picture and table show it.
 
 How far a model moved, from run to run or under a condition, gives its point once the other point is
-known. So such a size stands here only of a model whose points are told.
+known. So such a size stands here only where the points of both runs are told.
 """
 
 from collections.abc import Mapping
@@ -26,18 +26,26 @@ NOT_TOLD: Final = "The size is not told: it would give a point."
 Content = dict[str, Any]
 
 
-def told_of(content: Mapping[str, Any]) -> frozenset[str]:
-    """The models whose points a report tells: on both instruments none where it tells ranges only."""
+#: The code of a subject with the name of a wave and a condition, as rows of reruns name a run.
+Told = frozenset[tuple[str, str]]
+
+
+def told_of(content: Mapping[str, Any]) -> Told:
+    """The runs whose points a report tells. Of an earlier wave none is taken to be told."""
     if content["results"]:
-        return frozenset(row["subject"] for row in content["results"]["alone"])
-    return frozenset(
-        row["subject"]
-        for row in content["parity"]
-        if any(own["gap"] is not None for own in row["chambers"])
-    )
+        [primary] = [row["condition"] for row in content["conditions"] if row["primary"]] or [""]
+        runs = [(row["subject"], primary) for row in content["results"]["alone"]]
+    else:
+        runs = [
+            (row["subject"], row["condition"])
+            for row in content["parity"]
+            if any(own["gap"] is not None for own in row["chambers"])
+        ]
+    wave = content["wave"]["code"]
+    return frozenset((subject, f"{wave}, {condition}") for subject, condition in runs)
 
 
-def health_of(tested: Tested, told: frozenset[str]) -> Content:
+def health_of(tested: Tested, wave: str, told: Told) -> Content:
     """Return the figures of all five tests, none where there is nothing to show of one."""
     return {
         "chance": tested.chance and _chance(tested.chance),
@@ -61,7 +69,7 @@ def health_of(tested: Tested, told: frozenset[str]) -> Content:
             "limits": [shown(value, 2) for value in tested.scree.limits],
         },
         "reruns": [_rerun(row, told) for row in sorted(tested.reruns, key=_subject)],
-        "altered": [_altered(row, told) for row in sorted(tested.alterations, key=_subject)],
+        "altered": [_altered(row, wave, told) for row in sorted(tested.alterations, key=_subject)],
     }
 
 
@@ -104,9 +112,10 @@ def _pools(found: Pools) -> Content:
     }
 
 
-def _rerun(row: RerunRow, told: frozenset[str]) -> Content:
+def _rerun(row: RerunRow, told: Told) -> Content:
     found = row.found
-    size = found if row.subject in told else None
+    runs = {(row.subject, row.first), (row.subject, row.second)}
+    size = found if runs <= told else None
     return {
         "subject": row.subject,
         "first": row.first,
@@ -122,9 +131,10 @@ def _rerun(row: RerunRow, told: frozenset[str]) -> Content:
     }
 
 
-def _altered(row: SensitivityRow, told: frozenset[str]) -> Content:
+def _altered(row: SensitivityRow, wave: str, told: Told) -> Content:
     found = row.found
-    size = found if row.subject in told else None
+    # The plain run is told wherever the altered one is.
+    size = found if (row.subject, f"{wave}, {row.condition}") in told else None
     return {
         "subject": row.subject,
         "condition": row.condition,

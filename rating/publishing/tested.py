@@ -42,13 +42,13 @@ class Scree:
 class Tested:
     """The verdict of each test, in the order of the method, and what each was told from.
 
-    ``changed`` names the subjects that the two pools were followed over.
+    ``changed`` names the runs that the two pools were followed over, as rows of reruns do.
     """
 
     verdicts: tuple[Verdict, ...]
     chance: ChanceTest | None
     pools: Pools | None
-    changed: tuple[str, ...]
+    changed: tuple[tuple[str, str], ...]
     profile: Profiles | None
     scree: Scree | None
     reruns: tuple[RerunRow, ...]
@@ -78,7 +78,12 @@ def tested_of(data: WaveData, permutations: int, high: float | None) -> Tested:
         ),
         chance,
         _pools([family for family, _ in families]),
-        tuple(sorted(subject for _, subjects in families for subject in subjects)),
+        tuple(
+            (subject, f"{data.wave.code}, {data.primary}")
+            for _, subjects in families
+            for subject in subjects
+            if len(subjects) > 1  # one snapshot changes nothing
+        ),
         None if means is None else _profile(data, means),
         scree,
         reruns,

@@ -10,10 +10,11 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from rating.models import Role
+from rating.publishing import schema
 from rating.publishing.content import content_of
 from rating.publishing.data import EarlierRun
 from rating.publishing.gather import rows_of
-from rating.publishing.health import NOT_TOLD
+from rating.publishing.health import NOT_TOLD, health_of
 from rating.publishing.health_pictures import shown_of
 from rating.publishing.results import results_of
 from rating.publishing.tested import Scree, levels_of
@@ -59,9 +60,21 @@ def content():
     return report(wave())
 
 
+RUNS = frozenset(
+    {("a", "w0, default"), ("a", "w1, default"), ("b", "w1, default"), ("c", "w1, cold")}
+)
+
+
 @pytest.fixture(scope="module")
-def shown(content):
-    return {one.number: one for one in shown_of(content)}
+def every(content):
+    """The same where the points of all runs are told, as in a wave of pairs."""
+    return {**content, "health": health_of(results_of(wave(), QUICK).tested, "w1", RUNS)}
+
+
+@pytest.fixture(scope="module")
+def shown(every):
+    schema.check(every)
+    return {one.number: one for one in shown_of(every)}
 
 
 @pytest.fixture(scope="module")
@@ -116,14 +129,23 @@ def test_the_bins_of_the_null_hold_every_deal(content):
     assert chance["bins"][-1]["high"] < chance["alpha"]
 
 
-def test_a_model_with_a_point_has_the_sizes_of_its_rerun_and_of_its_alteration(content):
-    assert [row["subject"] for row in content["results"]["alone"]] == ["a", "b", "c"]
-    [rerun], [altered] = content["health"]["reruns"], content["health"]["altered"]
+def test_where_both_points_are_told_the_size_of_a_rerun_and_of_an_alteration_is(every):
+    [rerun], [altered] = every["health"]["reruns"], every["health"]["altered"]
 
     assert rerun["shift"] == 0
     assert rerun["excess"] <= rerun["most"] < rerun["margin"]
     assert altered["low"] < altered["moved"] < altered["high"]
     assert altered["moved"] > 0.5
+    assert rerun["reason"] == altered["reason"] == ""
+
+
+def test_a_point_of_one_run_and_a_size_would_give_the_point_of_the_other(content):
+    """Of the earlier wave and of the altered run no point is told, though the subject has one."""
+    assert [row["subject"] for row in content["results"]["alone"]] == ["a", "b", "c"]
+    [rerun], [altered] = content["health"]["reruns"], content["health"]["altered"]
+
+    assert (rerun["shift"], rerun["most"], rerun["reason"]) == (None, None, NOT_TOLD)
+    assert (altered["moved"], altered["high"], altered["reason"]) == (None, None, NOT_TOLD)
     assert content["health"]["pools"]["snapshots"] == 2
 
 
@@ -163,10 +185,8 @@ def test_below_the_floor_no_model_has_a_size(content):
     assert found["altered"][0]["moved"] is None
 
 
-def test_the_page_shows_each_picture_under_its_test_with_its_numbers(content):
-    page = render_to_string(
-        "public/_tests.html", {"report": content, "pictures": pictures_of(content)}
-    )
+def test_the_page_shows_each_picture_under_its_test_with_its_numbers(every):
+    page = render_to_string("public/_tests.html", {"report": every, "pictures": pictures_of(every)})
 
     sections = re.split(r"<h3>", page)[1:]
     for number in (1, 2, 4, 5):
@@ -183,8 +203,8 @@ def test_a_report_published_before_there_were_pictures_shows_none(content):
     )
 
 
-def test_hostile_names_are_inert(content):
-    planted = json.loads(json.dumps(content))
+def test_hostile_names_are_inert(every):
+    planted = json.loads(json.dumps(every))
     for row in (*planted["health"]["reruns"], *planted["health"]["altered"]):
         row["subject"] = "<script>alert(1)</script>"
 
