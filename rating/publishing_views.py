@@ -23,11 +23,13 @@ from rating.publishing.content import Content, listed
 from rating.publishing.document import document_of
 from rating.publishing.evidence import behind, pairs_behind
 from rating.publishing.files import as_json, figures_csv
+from rating.publishing.health_pictures import shown_of
 from rating.publishing.pictures import (
     differences_picture,
     parity_picture,
     ranges_picture,
     ranges_sentence,
+    shared_in,
 )
 from rating.unblinding_views import ReasonForm
 from runs.access import role_required
@@ -223,7 +225,8 @@ def context_of(content: Content, wave: Wave) -> dict[str, Any]:
 
 def pictures_of(content: Content) -> dict[str, Any]:
     """The pictures of a report in both widths, kept as long as it says the same."""
-    key = "pictures:" + digest([content["results"], content["parity"]])
+    drawn_from = [content["results"], content["parity"], content.get("health")]
+    key = "pictures:" + digest(drawn_from)
     kept: dict[str, Any] | None = cache.get(key)
     if kept is None:
         kept = _drawn(content)
@@ -232,13 +235,20 @@ def pictures_of(content: Content) -> dict[str, Any]:
 
 
 def _drawn(content: Content) -> dict[str, Any]:
-    found: dict[str, Any] = {"parity": [], "parity_caption": PARITY_CAPTION}
+    found: dict[str, Any] = {
+        "parity": [],
+        "parity_caption": PARITY_CAPTION,
+        "tests": shown_of(content),
+    }
     if results := content["results"]:
         found["ranges_sentence"] = ranges_sentence(results)
+        shared = shared_in(results)
+        names = f"The names of all models begin with {shared}, left out here. " if shared else ""
         found["ranges_caption"] = (
             f"95% ranges over {results['replicates']:,} draws of items within their dimension, the "
-            f"same for every model. Seed {results['seed']}. {results['caption']}"
+            f"same for every model. Seed {results['seed']}. {names}{results['caption']}"
         )
+        found["differences_caption"] = f"{names}{results['caption']}"
         levels = content["wave"]["levels"]
         for name, width in (("", WIDE), ("_narrow", NARROW)):
             found[f"ranges{name}"] = ranges_picture(results, levels, width=width)

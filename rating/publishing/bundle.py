@@ -313,7 +313,7 @@ def _rows(text: str) -> Iterable[dict[str, str]]:
 
 
 def _reply(row: Mapping[str, str]) -> ReplyRow:
-    whole = {name: int(row[name]) for name in ("trial", "position", "words")}
+    whole = {name: int(row[name]) for name in ("trial", "position", "words", "naming")}
     return ReplyRow(**{**row, **whole})  # type: ignore[arg-type]
 
 

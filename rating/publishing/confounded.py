@@ -1,19 +1,29 @@
 """The ledger of what else could explain a difference, from the rows of a wave."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from datetime import datetime
-from math import log
 from typing import Final
 
 import numpy as np
 
 from rating.publishing.data import NOT_STATED, WaveData
-from rating.stats.agreement import Floats, Undefined
-from rating.stats.confounds import Confound, Ledger, State, judged, ledger, trend
-from rating.stats.length import pooled_slope
-from rating.stats.student import Estimate
+from rating.stats.agreement import Floats, Undefined, Whole
+from rating.stats.confounds import (
+    MARGIN,
+    Confound,
+    Ledger,
+    State,
+    judged,
+    ledger,
+    left_out,
+    signed,
+    trend,
+)
+from rating.stats.length import DOUBLING, Slope, pooled_slope, within_slope
+from rating.stats.student import ALPHA, Estimate
 
 WHOLE: Final = ("", "none")  # how a build that is not quantised is stated
+SWEEPS: Final = 50  # with items and runs crossed as plans cross them, a few would do
 NOT_MEASURED: Final = "It could not be measured here: {why}"
 
 
@@ -32,52 +42,99 @@ def _entries(data: WaveData) -> Iterator[Confound]:
     yield _drafted(data)
     yield _unserved(data)
     if data.self_naming is not None:
-        some = f"{data.self_naming} replies name their maker."
-        state = State.DISCLOSED if data.self_naming else State.RESOLVED
-        yield Confound("self-naming", state, some)
+        yield _self_naming(data)
 
 
 def _length(data: WaveData) -> Confound:
+    """Both slopes: among all replies to an item, and among those of one run to it."""
     codes = [code for code in sorted(data.twice) if data.reply[code].words]
-    number = {item.code: place for place, item in enumerate(data.items)}
+    levels = np.array([_level(data, code) for code in codes], dtype=np.float64)
+    words = np.array([data.reply[code].words for code in codes], dtype=np.float64)
+    items = _numbered([data.reply[code].item for code in codes])
+    runs = _numbered([_run_of(data, code) for code in codes])
+    said = [
+        _sloped("Among all replies to an item", lambda: pooled_slope(levels, words, items)),
+        _sloped(
+            "Among replies of one model to an item",
+            lambda: within_slope(levels, words, items, runs),
+        ),
+    ]
+    return Confound("length", State.DISCLOSED, " ".join(said))
+
+
+def _sloped(where: str, slope_of: Callable[[], Slope]) -> str:
     try:
-        slope = pooled_slope(
-            np.array([_level(data, code) for code in codes], dtype=np.float64),
-            np.array([data.reply[code].words for code in codes], dtype=np.float64),
-            np.array([number[data.reply[code].item] for code in codes], dtype=np.int64),
-        )
+        slope = slope_of()
     except Undefined as why:
-        return Confound("length", State.DISCLOSED, NOT_MEASURED.format(why=why))
-    low, high = slope.low * log(2), slope.high * log(2)
+        return f"{where} it could not be measured: {why}"
+    low, high = slope.low / DOUBLING, slope.high / DOUBLING
+    return (
+        f"{where}: {signed(slope.per_doubling)} levels where a reply is twice as long "
+        f"(95% interval {signed(low)} to {signed(high)}; {slope.n} replies to {slope.n_items} items)."
+    )
+
+
+def _self_naming(data: WaveData) -> Confound:
+    """What leaving out the replies that name their maker does to each model's levels."""
+    if not data.self_naming:
+        return Confound("self-naming", State.RESOLVED, "No reply names its maker.")
+    one = data.self_naming == 1
+    said = [f"{data.self_naming} {'reply names its' if one else 'replies name their'} maker."]
+    small = []
+    for run in data.compared:
+        codes = [code for code in sorted(data.twice) if _run_of(data, code) == run.key]
+        if any(data.reply[code].naming for code in codes):
+            sentence, is_small = _with_and_without(data, run.subject, codes)
+            said.append(sentence)
+            small.append(is_small)
+    # Of replies without two ratings, or under another condition, nothing was measured.
+    if not small:
+        said.append("None of them is among the ratings that are compared.")
     return Confound(
-        "length",
-        State.DISCLOSED,
-        f"Measured: {slope.per_doubling:+.2f} levels where a reply is twice as long (95% interval "
-        f"{low:+.2f} to {high:+.2f}), over {slope.n} replies to "
-        f"{slope.n_items} items.",
+        "self-naming",
+        State.RESOLVED if small and all(small) else State.DISCLOSED,
+        " ".join(said),
+    )
+
+
+def _with_and_without(data: WaveData, subject: str, codes: list[str]) -> tuple[str, bool]:
+    """How far they move the levels of a model, and whether that is within the margin."""
+    try:
+        moved = left_out(
+            np.array([_level(data, code) for code in codes], dtype=np.float64),
+            _numbered([data.reply[code].item for code in codes]),
+            np.array([data.reply[code].naming > 0 for code in codes]),
+        )
+        reach = moved.interval(2 * ALPHA)
+    except Undefined as why:
+        return f"What they do to the levels of {subject} could not be measured: {why}", False
+    return (
+        f"Levels of {subject} with them, less without: {signed(moved.value)} (90% interval "
+        f"{signed(reach.low)} to {signed(reach.high)}).",
+        moved.p_within(MARGIN) < ALPHA,
     )
 
 
 def _order(data: WaveData) -> Estimate:
     codes = sorted(data.twice)
-    runs = {run.key: number for number, run in enumerate(data.runs)}
-    replies = [data.reply[code] for code in codes]
+    levels = np.array([_level(data, code) for code in codes], dtype=np.float64)
     return trend(
-        _less_items(data, codes),
-        np.array([reply.position for reply in replies], dtype=np.float64),
-        np.array([runs[reply.subject, reply.condition] for reply in replies], dtype=np.int64),
+        _less(levels, [data.reply[code].item for code in codes]),
+        np.array([data.reply[code].position for code in codes], dtype=np.float64),
+        _numbered([_run_of(data, code) for code in codes]),
     )
 
 
 def _drift(data: WaveData) -> Estimate:
+    """Over the days, less what items and runs are like: else days when one model was read count."""
     given = [rating for code in sorted(data.twice) for rating in data.twice[code]]
-    raters = {rater: number for number, rater in enumerate(sorted({one.rater for one in given}))}
     levels = np.array([one.level for one in given], dtype=np.float64)
     items = [data.reply[one.response].item for one in given]
+    runs = [_run_of(data, one.response) for one in given]
     return trend(
-        levels - _means(levels, items),
+        _less(levels, items, runs),
         np.array([_day(one.rated_at) for one in given], dtype=np.float64),
-        np.array([raters[one.rater] for one in given], dtype=np.int64),
+        _numbered([one.rater for one in given]),
     )
 
 
@@ -128,18 +185,29 @@ def _level(data: WaveData, code: str) -> float:
     return float(np.mean([rating.level for rating in data.twice[code]]))
 
 
-def _less_items(data: WaveData, codes: list[str]) -> Floats:
-    levels = np.array([_level(data, code) for code in codes], dtype=np.float64)
-    return levels - _means(levels, [data.reply[code].item for code in codes])
+def _run_of(data: WaveData, code: str) -> tuple[str, str]:
+    return data.reply[code].subject, data.reply[code].condition
 
 
-def _means(levels: Floats, items: list[str]) -> Floats:
-    """For each level the mean of its item, shape (n,)."""
-    if not items:
+def _numbered(names: Sequence[Hashable]) -> Whole:
+    """A number for each name, the same for the same."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
+
+
+def _less(levels: Floats, *groups: Sequence[Hashable]) -> Floats:
+    """The levels less the mean of each group, shape (n,).
+
+    Where groups of two kinds cross unevenly, the means of one hold some of the other: so they are
+    taken off in turn until nothing is left of either.
+    """
+    if not len(levels):
         return levels
-    _, place = np.unique(np.array(items), return_inverse=True)
-    means = np.bincount(place, weights=levels) / np.bincount(place)
-    return np.asarray(means[place])
+    numbers = [_numbered(group) for group in groups]
+    for _ in range(SWEEPS if len(groups) > 1 else 1):
+        for number in numbers:
+            levels = levels - (np.bincount(number, weights=levels) / np.bincount(number))[number]
+    return np.asarray(levels)
 
 
 def _day(moment: str) -> float:

@@ -4,7 +4,6 @@ It holds what may be published and nothing else: see ``schema``. So what is with
 the page, the pictures, the tables and the files alike.
 """
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -13,8 +12,10 @@ from rating.probe_report import ABOUT_CONTAMINATION, NEVER_CLEARED
 from rating.publishing import schema
 from rating.publishing.data import NOT_STATED, WaveData
 from rating.publishing.hashes import code_hash, data_hash
+from rating.publishing.health import health_of, told_of
 from rating.publishing.lexicon import Found, banned_in
 from rating.publishing.results import Index, Results, SubjectParity
+from rating.publishing.rounded import chance, shown
 from rating.stats.confounds import KNOWN
 from rating.stats.parity import Chamber
 from rating.stats.parity_tags import TagByArm
@@ -95,6 +96,7 @@ def content_of(results: Results) -> Content:
         },
         "cite": _cite(data),
     }
+    content["health"] = health_of(results.tested, data.wave.code, told_of(content))
     schema.check(content)
     return content
 
@@ -532,19 +534,6 @@ def _tests(results: Results) -> list[Content]:
     ]
 
 
-def shown(value: float | None, places: int) -> float | None:
-    """The number as it is printed, halves up; none where there is none."""
-    if value is None:
-        return None
-    scale = float(10**places)
-    return math.floor(value * scale + 0.5) / scale + 0.0
-
-
-def chance(p: float | None) -> float | None:
-    """A p value with two figures that count, so that a small one is not printed as 0."""
-    return None if p is None else float(f"{p:.2g}")
-
-
 def _ends(own: Range, places: int) -> Content:
     return {"low": shown(own.low, places), "high": shown(own.high, places)}
 
@@ -577,9 +566,9 @@ def listed(results: Mapping[str, Any]) -> list[Content]:
                     "items": sum(own["items"] for own in row["dimensions"]),
                     "low": row["low"],
                     "high": row["high"],
-                    "told": f"{row['composite']}, {row['label']}",
+                    "told": f"{row['composite']:.1f}, {row['label']}",
                 },
-                *({**own, "told": str(own["mean"])} for own in row["dimensions"]),
+                *({**own, "told": f"{own['mean']:.2f}"} for own in row["dimensions"]),
             ],
         }
         for row in results["alone"]

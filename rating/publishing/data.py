@@ -94,7 +94,10 @@ class RunRow:
 
 @dataclass(frozen=True)
 class ReplyRow:
-    """One trial of one item. ``words`` is its length, 0 where there is no text."""
+    """One trial of one item. ``words`` is its length, 0 where there is no text.
+
+    ``naming`` is how often it names its maker or itself.
+    """
 
     code: str
     subject: str
@@ -104,6 +107,7 @@ class ReplyRow:
     position: int
     status: str
     words: int
+    naming: int = 0
 
 
 @dataclass(frozen=True)

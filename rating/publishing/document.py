@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from rating.document import Document, Facts, Heading, Paragraph, Part, Picture, Table
 from rating.publishing.content import listed
+from rating.publishing.health_pictures import shown_of
 from rating.publishing.pictures import differences_picture, parity_picture, ranges_picture
 
 #: The colours of the light theme: paper stays light.
@@ -58,8 +59,10 @@ def _status(content: Row, corrections: Sequence[tuple[datetime, str]]) -> Iterat
     if corrections:
         yield Paragraph(f"Corrected on {_day(corrections[-1][0])}: see the end.")
     yield Heading("What may and may not be said")
-    for sentence in (*content["may"], *content["may_not"]):
-        yield Paragraph(sentence)
+    for which, sentences in (("May be said:", "may"), ("May not be said:", "may_not")):
+        yield Paragraph(which, quiet=True)
+        for sentence in content[sentences]:
+            yield Paragraph(sentence)
 
 
 def _design(content: Row) -> Iterator[Part]:
@@ -97,7 +100,7 @@ def _results(content: Row) -> Iterator[Part]:
         names = ", ".join(member["subject"] for member in group["members"])
         yield Paragraph(f"{group['sentence']} They are listed from A to Z: {names}.")
     for row in results["withheld"]:
-        yield Paragraph(f"{row['subject']}: this number cannot be given: {row['reason']}")
+        yield Paragraph(f"{row['subject']}: this number cannot be given. {row['reason']}")
     yield _picture(
         ranges_picture(results, content["wave"]["levels"], colours=LIGHT),
         "Ranges of each model",
@@ -120,10 +123,12 @@ def _results(content: Row) -> Iterator[Part]:
                 (
                     f"{pair['a']} minus {pair['b']}",
                     pair["name"],
-                    _number(pair["low"]),
-                    _number(pair["high"]),
+                    _number(pair["low"], _places(pair)),
+                    _number(pair["high"], _places(pair)),
                     "told apart" if pair["separated_corrected"] else "not told apart",
-                    "withheld" if pair["difference"] is None else _number(pair["difference"]),
+                    "withheld"
+                    if pair["difference"] is None
+                    else _number(pair["difference"], _places(pair)),
                 )
                 for pair in results["pairs"]
             ],
@@ -143,7 +148,7 @@ def _ranges(results: Row) -> Iterator[tuple[str, ...]]:
 
 
 def _range(subject: str, own: Row, told: str) -> tuple[str, ...]:
-    ends = _number(own["low"]), _number(own["high"])
+    ends = _number(own["low"], _places(own)), _number(own["high"], _places(own))
     return (subject, own["name"], str(own["items"]), *ends, told)
 
 
@@ -239,9 +244,15 @@ def _contamination(content: Row) -> Iterator[Part]:
 
 def _tests(content: Row) -> Iterator[Part]:
     yield Heading("The tests that could refute the method")
+    shown = shown_of(content, LIGHT)
     for test in content["tests"]:
         said = " ".join((*test["evidence"], *test["missing"]))
         yield Paragraph(f"{test['number']}. {test['claim']} {test['outcome'].capitalize()}. {said}")
+        for own in shown:
+            if own.number == test["number"]:
+                if own.wide:
+                    yield _picture(own.wide, own.sentence, own.caption)
+                yield Table(own.caption, own.head, list(own.rows), (1.6,) * len(own.head))
 
 
 def _confounds(content: Row) -> Iterator[Part]:
@@ -296,14 +307,19 @@ def _picture(svg: str, title: str, caption: str = "") -> Picture:
 
 def _figure(own: Row) -> str:
     if own["value"] is None:
-        return f"This number cannot be given: {own['reason']}"
+        return f"This number cannot be given. {own['reason']}"
     if own["low"] is None:
         return f"{own['value']:.2f}"
     return f"{own['value']:.2f} ({own['low']:.2f} to {own['high']:.2f})"
 
 
-def _number(value: float | None) -> str:
-    return "not told" if value is None else f"{value:g}"
+def _number(value: float | None, places: int = 2) -> str:
+    return "not told" if value is None else f"{value:.{places}f}"
+
+
+def _places(own: Row) -> int:
+    """A composite is told to a tenth of a point, a mean level to a hundredth."""
+    return 1 if own["name"] == "Composite" else 2
 
 
 def _day(at: datetime) -> str:

@@ -217,11 +217,30 @@ def _runs(wave: Wave) -> Iterator[RunRow]:
 def _replies(wave: Wave) -> list[ReplyRow]:
     words = _words(wave)
     rows = Response.objects.of_wave(wave).values_list(
-        "code", "run__subject__code", "run__condition", "item__code", "trial", "position", "status"
+        "code",
+        "run__subject__code",
+        "run__condition",
+        "item__code",
+        "trial",
+        "position",
+        "status",
+        "self_naming",
     )
     found = [
-        ReplyRow(str(code), subject, condition, item, trial, place, status, words.get(str(code), 0))
-        for code, subject, condition, item, trial, place, status in rows.iterator(chunk_size=1000)
+        ReplyRow(
+            str(code),
+            subject,
+            condition,
+            item,
+            trial,
+            place,
+            status,
+            words.get(str(code), 0),
+            len(naming),
+        )
+        for code, subject, condition, item, trial, place, status, naming in rows.iterator(
+            chunk_size=1000
+        )
     ]
     return sorted(found, key=lambda reply: reply.code)
 

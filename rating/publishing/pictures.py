@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ THICK: Final = 7.0
 TICK: Final = 5.0  # px, half the height of the ends of an interval
 RADIUS: Final = 5.0
 LARGEST_GAP: Final = 2.0
+BETWEEN: Final = "--"  # the parts of the code of a subject
 NOT_TOLD_APART: Final = "not told apart"
 
 Row = Mapping[str, Any]
@@ -93,7 +95,10 @@ def rows_of(results: Row) -> list[Row]:
 
 
 def ranges_sentence(results: Row) -> str:
-    """In how many dimensions the ranges of some two models overlap."""
+    """In how many dimensions ranges of two models overlap, and how many differ all the same.
+
+    Ranges may overlap where a difference is clear, so the one is never said without the other.
+    """
     rows = rows_of(results)
     if len(rows) < 2:
         return "The ranges of one model, in each dimension." if rows else "No range can be given."
@@ -106,7 +111,19 @@ def ranges_sentence(results: Row) -> str:
             for place, one in enumerate(own)
             for other in own[:place]
         )
-    return f"Ranges overlap in {overlap} of {known} dimensions."
+    said = f"Ranges overlap in {overlap} of {known} dimensions."
+    return f"{said} {results['sentence']}" if results["comparisons"] else said
+
+
+def shared_in(results: Row) -> str:
+    """What the names of all models begin with, part by part, and pictures leave out."""
+    parts = [str(row["subject"]).split(BETWEEN) for row in rows_of(results)]
+    if len(parts) < 2:
+        return ""
+    shared = list(takewhile(lambda same: len(set(same)) == 1, zip(*parts, strict=False)))
+    # A name that is all shared would be left with nothing.
+    count = min(len(shared), *(len(part) - 1 for part in parts))
+    return "".join(f"{part}{BETWEEN}" for part, *_ in shared[:count])
 
 
 def _own(row: Row, code: str) -> Row | None:
@@ -126,6 +143,7 @@ def _panel(
     low, high = (0.0, 100.0) if code == COMPOSITE else (float(min(levels)), float(max(levels)))
     axis = Axis(x + names + 8, x + width - 18, low, high)
     top, bottom = y + ROW, y + ROW * (len(rows) + 1)
+    shared = shared_in(results)
     title = DIMENSIONS[code].name if code != COMPOSITE else "Composite, 0 to 100"
     if code == COMPOSITE and results["groups"]:
         title += f" (bracket: {NOT_TOLD_APART})"
@@ -136,7 +154,7 @@ def _panel(
         drawing.text(f"{tick:g}", axis.at(tick), bottom + LINE, "soft", "middle")
     for place, row in enumerate(rows):
         middle = top + (place + 0.5) * ROW
-        drawing.text(_short(row["subject"], names), x, middle + 4, "ink")
+        drawing.text(_short(row["subject"].removeprefix(shared), names), x, middle + 4, "ink")
         own = _own(row, code)
         if own is None:
             drawing.text("no range", axis.left, middle + 4, "soft")
@@ -168,7 +186,8 @@ def _about_ranges(rows: Sequence[Row], levels: Sequence[int]) -> str:
             "A range of 95% for each model, in a panel for the composite and one for each "
             "dimension.",
             f"Across: levels from {min(levels)} to {max(levels)}, and 0 to 100 for the composite.",
-            f"Down: {len(rows)} models from A to Z. A bracket joins those not told apart.",
+            f"Down: {len(rows)} model{'' if len(rows) == 1 else 's'} from A to Z. A bracket joins those "
+            "not told apart.",
             f"A point is shown of {', '.join(apart)} alone." if apart else "No point is shown.",
             "The table that follows gives every number.",
         ]
@@ -184,7 +203,8 @@ def differences_picture(
     """The range of each declared difference of composites, around zero."""
     pairs = [pair for pair in results["pairs"] if pair["code"] == COMPOSITE]
     narrow = width < WIDE
-    row = 2.6 * LINE if narrow else 2 * LINE
+    row = (4 if narrow else 2.8) * LINE
+    shared = shared_in(results)
     drawing = Drawing(width, len(pairs) * row + 3.5 * LINE, colours)
     reach = max([5.0, *(abs(pair[end]) for pair in pairs for end in ("low", "high"))])
     reach = 10 * math.ceil(reach / 10)
@@ -199,10 +219,12 @@ def differences_picture(
         "Points of the composite, the first minus the second", left, bottom + 2.4 * LINE, "soft"
     )
     for place, pair in enumerate(pairs):
-        middle = place * row + (1.9 * LINE if narrow else LINE)
-        name = f"{pair['a']} minus {pair['b']}"
-        wide = width - 16 if narrow else left - 8
-        drawing.text(_short(name, wide), 0, middle - LINE if narrow else middle + 4, "ink")
+        top = place * row + LINE
+        middle = top + (1.9 * LINE if narrow else LINE / 2 - 4)
+        for line, name in enumerate((pair["a"], pair["b"])):
+            said, wide = name.removeprefix(shared), width - 44 if narrow else left - 8
+            said = f"minus {_short(said, wide - 6 * LETTER)}" if line else _short(said, wide)
+            drawing.text(said, 0, top + line * LINE, "ink")
         _interval(drawing, axis, pair["low"], pair["high"], middle)
         # Beside the range, not on it: a mark within would be read as a point.
         _mark(drawing, width - 10, middle, filled=pair["separated_corrected"])
@@ -357,4 +379,5 @@ __all__ = [
     "ranges_picture",
     "ranges_sentence",
     "rows_of",
+    "shared_in",
 ]

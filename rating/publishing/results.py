@@ -11,7 +11,7 @@ from rating.gate import Gate
 from rating.publishing.confounded import ledger_of
 from rating.publishing.data import PENDING, ItemRow, RunRow, WaveData
 from rating.publishing.gated import below_floor, gate_of
-from rating.publishing.tested import chance_of, verdicts_of
+from rating.publishing.tested import Tested, tested_of
 from rating.report import AgreementReport, RatingRow, agreement_report
 from rating.stats import scores as scoring
 from rating.stats.agreement import REPLICATES as UNIT_REPLICATES
@@ -109,9 +109,13 @@ class Results:
     half_rated: int
     unrated: int
     ledger: Ledger
-    tests: tuple[Verdict, ...]
+    tested: Tested
     gate: Gate
     below_floor: bool
+
+    @property
+    def tests(self) -> tuple[Verdict, ...]:
+        return self.tested.verdicts
 
 
 def results_of(data: WaveData, draws: Draws | None = None) -> Results:
@@ -136,7 +140,7 @@ def results_of(data: WaveData, draws: Draws | None = None) -> Results:
         sum(count == 1 for count in counts.values()),
         data.completed - len(counts),
         ledger,
-        verdicts_of(data, chance_of(data, draws.units), alpha.high),
+        tested_of(data, draws.units, alpha.high),
         gate_of(data, asked, alpha.value, ledger),
         below_floor(data.declared.agreement_floor, alpha.value),
     )

@@ -41,6 +41,7 @@ TEXTS: Final = [TEXT]
 RANGE: Final = {"code": TEXT, "name": TEXT, "items": WHOLE, "low": NUMBER, "high": NUMBER}
 RANGES: Final = [RANGE]
 LABEL: Final = Among(tuple(label.value for label in Label))
+OUTCOME: Final = Among(tuple(outcome.value for outcome in Outcome))
 FIGURE: Final = {
     "value": Maybe(NUMBER),
     "low": Maybe(NUMBER),
@@ -149,6 +150,65 @@ RESULTS: Final = {
     "settling": {"replaced": WHOLE, "unchanged": Maybe(YES_NO), "reason": TEXT},
     "trial_range": Maybe({"low": NUMBER, "high": NUMBER, "replicates": WHOLE}),
 }
+#: What each test that could refute the method was told from. A size is none where it would give
+#: a point of a model that has none.
+HEALTH: Final = {
+    "chance": Maybe(
+        {
+            "alpha": NUMBER,
+            "by_chance": NUMBER,
+            "p": NUMBER,
+            "permutations": WHOLE,
+            "bins": [{"low": NUMBER, "high": NUMBER, "deals": WHOLE}],
+        }
+    ),
+    "pools": Maybe(
+        {
+            "published": NUMBER,
+            "unpublished": NUMBER,
+            "items_published": WHOLE,
+            "items_unpublished": WHOLE,
+            "snapshots": WHOLE,
+            "difference": NUMBER,
+            "low": NUMBER,
+            "high": NUMBER,
+            "margin": NUMBER,
+        }
+    ),
+    "profile": Maybe(
+        {"models": WHOLE, "items": WHOLE, "own": NUMBER, "low": NUMBER, "high": NUMBER, "p": NUMBER}
+    ),
+    "scree": Maybe({"runs": WHOLE, "above": WHOLE, "values": [NUMBER], "limits": [NUMBER]}),
+    "reruns": [
+        {
+            "subject": TEXT,
+            "first": TEXT,
+            "second": TEXT,
+            "outcome": OUTCOME,
+            "items": WHOLE,
+            "trials": WHOLE,
+            "shift": Maybe(NUMBER),
+            "excess": Maybe(NUMBER),
+            "most": Maybe(NUMBER),
+            "margin": NUMBER,
+            "reason": TEXT,
+        }
+    ],
+    "altered": [
+        {
+            "subject": TEXT,
+            "condition": TEXT,
+            "expected": TEXT,
+            "outcome": OUTCOME,
+            "items": WHOLE,
+            "moved": Maybe(NUMBER),
+            "low": Maybe(NUMBER),
+            "high": Maybe(NUMBER),
+            "least": NUMBER,
+            "reason": TEXT,
+        }
+    ],
+}
 REPORT: Final = {
     "schema": Among((SCHEMA,)),
     "care": TEXT,
@@ -231,11 +291,12 @@ REPORT: Final = {
         {
             "number": WHOLE,
             "claim": TEXT,
-            "outcome": Among(tuple(outcome.value for outcome in Outcome)),
+            "outcome": OUTCOME,
             "evidence": TEXTS,
             "missing": TEXTS,
         }
     ],
+    "health": HEALTH,
     "confounds": [
         {
             "code": TEXT,

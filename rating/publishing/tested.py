@@ -1,7 +1,7 @@
 """The five tests that could refute the method, put to the rows of a wave."""
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import combinations
 from typing import Final
@@ -11,35 +11,83 @@ import numpy as np
 from rating.probe_report import ByItem, RerunRow, SensitivityRow, rerun_row, sensitivity_row
 from rating.publishing.data import EarlierRun, RunRow, WaveData
 from rating.stats import refutation
-from rating.stats.agreement import Floats, Undefined
+from rating.stats.agreement import Floats, Undefined, Whole
+from rating.stats.factors import (
+    QUANTILE,
+    components_above_chance,
+    correlations,
+    eigenvalues,
+    eigenvalues_of_chance,
+)
 from rating.stats.permutation import ChanceTest, chance_test
-from rating.stats.pools import Family
+from rating.stats.pools import Family, Pools, difference_of_pools
+from rating.stats.traits import Profiles, profiles
 from rating.stats.verdict import Outcome, Verdict, cannot_tell
 from runs.taxonomy import DIMENSIONS
 
 ORDER: Final = (Outcome.REFUTED, Outcome.OPEN, Outcome.HOLDS)  # what a reader must hear first
 
 
-def verdicts_of(
-    data: WaveData, chance: ChanceTest | None, high: float | None
-) -> tuple[Verdict, ...]:
-    """The verdict of each test, in the order of the method.
+@dataclass(frozen=True)
+class Scree:
+    """The eigenvalues of dimensions over runs, the largest first, and what chance stays below."""
 
-    ``chance`` is agreement against levels dealt anew within items, ``high`` the upper end of
-    alpha's interval.
+    runs: int
+    above: int
+    values: tuple[float, ...]
+    limits: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Tested:
+    """The verdict of each test, in the order of the method, and what each was told from.
+
+    ``changed`` names the runs that the two pools were followed over, as rows of reruns do.
     """
-    return (
-        refutation.agreement(chance, units=len(data.twice), high=high),
-        refutation.pools(list(_families(data))),
-        _traits(data),
-        _reruns(data),
-        refutation.alteration(
-            {
-                f"Condition {number}, {row.condition}": row.found
-                for number, row in enumerate(alterations_of(data), start=1)
-                if row.found
-            }
+
+    verdicts: tuple[Verdict, ...]
+    chance: ChanceTest | None
+    pools: Pools | None
+    changed: tuple[tuple[str, str], ...]
+    profile: Profiles | None
+    scree: Scree | None
+    reruns: tuple[RerunRow, ...]
+    alterations: tuple[SensitivityRow, ...]
+
+
+def tested_of(data: WaveData, permutations: int, high: float | None) -> Tested:
+    """Put all five tests. ``high`` is the upper end of alpha's interval."""
+    chance = chance_of(data, permutations)
+    families = list(_families(data))
+    means = None if data.is_paired else means_of(data)
+    scree = None if means is None else _scree(data, means)
+    reruns, alterations = tuple(reruns_of(data)), tuple(alterations_of(data))
+    return Tested(
+        (
+            refutation.agreement(chance, units=len(data.twice), high=high),
+            refutation.pools([family for family, _ in families]),
+            _traits(data, means),
+            _reruns(reruns),
+            refutation.alteration(
+                {
+                    f"Condition {number}, {row.condition}": row.found
+                    for number, row in enumerate(alterations, start=1)
+                    if row.found
+                }
+            ),
         ),
+        chance,
+        _pools([family for family, _ in families]),
+        tuple(
+            (subject, f"{data.wave.code}, {data.primary}")
+            for _, subjects in families
+            for subject in subjects
+            if len(subjects) > 1  # one snapshot changes nothing
+        ),
+        None if means is None else _profile(data, means),
+        scree,
+        reruns,
+        alterations,
     )
 
 
@@ -131,8 +179,7 @@ def _rerun(
     return rerun_row(subject, names, (first, levels_of(data, second)), seed=seed)
 
 
-def _reruns(data: WaveData) -> Verdict:
-    rows = reruns_of(data)
+def _reruns(rows: Sequence[RerunRow]) -> Verdict:
     verdicts = [refutation.reruns(row.found) for row in rows if row.found]
     if not verdicts:
         missing = next((row.reason for row in rows if row.reason), None)
@@ -147,24 +194,66 @@ def _reruns(data: WaveData) -> Verdict:
     return first
 
 
-def _traits(data: WaveData) -> Verdict:
-    if data.is_paired:
+def _traits(data: WaveData, means: Floats | None) -> Verdict:
+    if means is None:
         return cannot_tell(
             refutation.TRAITS, "A wave of the Model Index: this one has chambers, not dimensions."
         )
-    means = means_of(data)
-    codes = list(DIMENSIONS)
-    dimension = np.array([codes.index(item.dimension) for item in data.items], dtype=np.int64)
     if len(means) < refutation.FEWEST_RUNS:
-        return refutation.traits(means, dimension)
-    by_dimension = np.stack(
-        [means[:, dimension == number].mean(axis=1) for number in range(len(codes))], axis=1
+        return refutation.traits(means, _dimension(data))
+    return refutation.traits_of_many(_by_dimension(data, means), seed=_seed(data))
+
+
+def _scree(data: WaveData, means: Floats) -> Scree | None:
+    if len(means) < refutation.FEWEST_RUNS:
+        return None
+    try:
+        found = eigenvalues(correlations(_by_dimension(data, means)))
+    except Undefined:
+        return None
+    by_chance = eigenvalues_of_chance(len(means), len(found), seed=_seed(data))
+    limits = np.quantile(by_chance, QUANTILE, axis=0)
+    above = components_above_chance(found, by_chance)
+    return Scree(len(means), above, tuple(found.tolist()), tuple(limits.tolist()))
+
+
+def _profile(data: WaveData, means: Floats) -> Profiles | None:
+    if len(means) >= refutation.FEWEST_RUNS:
+        return None
+    try:
+        return profiles(means, _dimension(data))
+    except Undefined:
+        return None
+
+
+def _pools(families: Sequence[Family]) -> Pools | None:
+    try:
+        found = difference_of_pools(families)
+        return found if found.difference.error else None
+    except Undefined:
+        return None
+
+
+def _dimension(data: WaveData) -> Whole:
+    """The number of the dimension of each item."""
+    codes = list(DIMENSIONS)
+    return np.array([codes.index(item.dimension) for item in data.items], dtype=np.int64)
+
+
+def _by_dimension(data: WaveData, means: Floats) -> Floats:
+    """Dimension means, shape (subjects, dimensions)."""
+    dimension = _dimension(data)
+    return np.stack(
+        [means[:, dimension == number].mean(axis=1) for number in range(len(DIMENSIONS))], axis=1
     )
-    return refutation.traits_of_many(by_dimension, seed=f"{data.wave.seed}|factors")
 
 
-def _families(data: WaveData) -> Iterator[Family]:
-    """Families with two snapshots or more, where items of both pools were asked."""
+def _seed(data: WaveData) -> str:
+    return f"{data.wave.seed}|factors"
+
+
+def _families(data: WaveData) -> Iterator[tuple[Family, list[str]]]:
+    """Families whose items are of both pools, each with the subjects that are its snapshots."""
     pool = np.array([item.unpublished for item in data.items], dtype=bool)
     if pool.all() or not pool.any():
         return
@@ -177,4 +266,5 @@ def _families(data: WaveData) -> Iterator[Family]:
         rows.sort(key=lambda row: data.compared[row].registered_on)
         days = [date.fromisoformat(data.compared[row].registered_on).toordinal() for row in rows]
         own = means[rows]
-        yield Family(own[:, ~pool], own[:, pool], np.array(days, dtype=np.float64))
+        subjects = [data.compared[row].subject for row in rows]
+        yield Family(own[:, ~pool], own[:, pool], np.array(days, dtype=np.float64)), subjects

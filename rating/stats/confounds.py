@@ -171,9 +171,15 @@ def judged(code: str, estimate: Estimate, *, margin: float = MARGIN) -> Confound
     """
     reach = estimate.interval(2 * ALPHA)
     figure = (
-        f"Measured: {estimate.value:+.2f} levels (90% interval {reach.low:+.2f} to "
-        f"{reach.high:+.2f})."
+        f"Measured: {signed(estimate.value)} levels (90% interval {signed(reach.low)} to "
+        f"{signed(reach.high)})."
     )
     if estimate.p_within(margin) < ALPHA:
         return Confound(code, State.RESOLVED, f"{figure} That is within {margin:g} level.")
     return Confound(code, State.DISCLOSED, figure)
+
+
+def signed(value: float) -> str:
+    """A number of levels with its sign and two places. Nothing is neither above nor below zero."""
+    rounded = round(value, 2)
+    return f"{rounded:+.2f}" if rounded else "0.00"

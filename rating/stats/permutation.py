@@ -5,7 +5,7 @@ still agree when items are thrown together: their levels follow the item. So lev
 within items only. And each rater keeps their own levels, since a strict rater is strict on all.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,12 +17,14 @@ class ChanceTest:
     """Ordinal alpha, the mean alpha of levels dealt anew, and how often they come up to it.
 
     ``p`` is the share of deals, the data among them, whose alpha is at least that of the data.
+    ``dealt`` holds the alpha of each deal, for a picture.
     """
 
     alpha: float
     by_chance: float
     p: float
     permutations: int
+    dealt: tuple[float, ...] = field(default=(), repr=False)
 
 
 def chance_test(
@@ -98,7 +100,13 @@ def chance_test(
         dealt.append(alphas(_deal(scores, blocks, sizes, min(batch, permutations - start), random)))
     values = np.concatenate(dealt)
     reached = int((values >= found - 1e-12).sum())
-    return ChanceTest(found, float(values.mean()), (1 + reached) / (1 + permutations), permutations)
+    return ChanceTest(
+        found,
+        float(values.mean()),
+        (1 + reached) / (1 + permutations),
+        permutations,
+        tuple(values.tolist()),
+    )
 
 
 def _can_move(place: Whole, blocks: Whole) -> bool:

@@ -320,6 +320,28 @@ def test_one_condition_that_is_not_met_makes_it_unofficial(changes, condition):
     assert (content["official"], content["comparability"]) == (False, "none")
 
 
+def test_numbers_of_one_column_have_the_same_places(three):
+    planted = json.loads(json.dumps(three))
+    row = planted["results"]["alone"][0]
+    row |= {"composite": 25.0, "low": 20.0}
+    row["dimensions"][0] |= {"mean": 2.5, "low": 2.0}
+
+    page = page_of(planted)
+
+    assert "25.0, complete" in page
+    assert '<td class="number">20.0</td>' in page
+    assert "<td>2.50</td>" in page
+    assert '<td class="number">2.00</td>' in page
+
+
+def test_a_reason_is_a_sentence_of_its_own(three):
+    page = page_of(report(index_data({"a": 3.0, "b": 4.0}, skip=("SYS",))))
+
+    assert "a: this number cannot be given. A composite" in page
+    assert "<h3>May be said</h3>" in page
+    assert "<h3>May not be said</h3>" in page
+
+
 # The allow-list
 
 

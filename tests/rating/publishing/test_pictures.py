@@ -6,7 +6,13 @@ from xml.etree import ElementTree
 import pytest
 
 from rating.charts import NARROW, WIDE
-from rating.publishing.pictures import differences_picture, parity_picture, ranges_picture
+from rating.publishing.pictures import (
+    differences_picture,
+    parity_picture,
+    ranges_picture,
+    ranges_sentence,
+    shared_in,
+)
 from rating.publishing.results import results_of
 from tests.rating.publishing.made import QUICK, index_data, parity_data, report
 
@@ -99,3 +105,37 @@ def test_a_report_without_any_range_has_a_picture_that_says_so():
     content = report(index_data({"a": 3.0}, items=3, lost={"a": 30}))
 
     assert "No range can be given." in ranges_picture(content["results"], LEVELS)
+
+
+# Names as the registry makes them: developer--family--snapshot
+
+
+@pytest.fixture(scope="module")
+def long_names():
+    names = [f"northern-lights-research--polar--polar-large-2026-0{n}-01" for n in (1, 2, 3)]
+    return report(index_data(dict(zip(names, (2.0, 3.0, 4.2), strict=True)), items=3))["results"]
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_of_long_names_both_halves_of_a_difference_can_be_told_from_each_other(long_names, width):
+    picture = differences_picture(long_names, width=width)
+
+    words = [part.text for part in ElementTree.fromstring(picture).iter(f"{SVG}text")]
+    assert shared_in(long_names) == "northern-lights-research--polar--"
+    assert words.count("polar-large-2026-01-01") == 2
+    assert words.count("minus polar-large-2026-02-01") == 1
+    assert words.count("minus polar-large-2026-03-01") == 2
+
+
+def test_names_that_share_nothing_or_are_alone_stay_whole():
+    alone = report(index_data({"dev--kind--one": 3.0}, items=3))["results"]
+    apart = report(index_data({"dev--kind": 3.0, "dev--kind--one": 4.5}, items=3))["results"]
+
+    assert shared_in(alone) == ""
+    assert shared_in(apart) == "dev--"
+
+
+def test_that_ranges_overlap_is_never_said_without_the_differences_that_are_clear(content):
+    assert ranges_sentence(content["results"]).endswith(
+        "After correction, 2 of the 3 declared differences stay clear of zero."
+    )
