@@ -198,6 +198,11 @@ def _design(results: Results) -> Iterator[str]:
             f"Not served: {_many(data.bank.drafts, 'draft')} and "
             f"{_many(data.bank.crisis, 'crisis item')}."
         )
+    if data.never_came:
+        yield (
+            f"{data.never_came} of {len(data.replies)} planned replies never came, and are in no "
+            "figure."
+        )
     yield (
         f"{len(data.twice)} of {data.completed} replies have two ratings by two people, "
         f"{results.half_rated} have one, {results.unrated} have none. Only those with two count."

@@ -263,3 +263,8 @@ class WaveData:
     @property
     def completed(self) -> int:
         return sum(reply.status == COMPLETED for reply in self.replies)
+
+    @property
+    def never_came(self) -> int:
+        """The replies that were planned and neither came nor failed."""
+        return sum(reply.status == PENDING for reply in self.replies)

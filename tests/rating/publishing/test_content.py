@@ -320,6 +320,30 @@ def test_one_condition_that_is_not_met_makes_it_unofficial(changes, condition):
     assert (content["official"], content["comparability"]) == (False, "none")
 
 
+def test_a_wave_of_which_planned_replies_never_came_is_not_official_and_says_so():
+    data = official()
+    gone = {reply.code for reply in data.replies[:120]}
+    waiting = tuple(
+        replace(reply, status="pending", words=0) if reply.code in gone else reply
+        for reply in data.replies
+    )
+    rated = tuple(one for one in data.ratings if one.response not in gone)
+
+    content = report(replace(data, replies=waiting, ratings=rated))
+
+    [missing] = [one for one in content["gate"] if not one["met"]]
+    assert missing["missing"] == ["120 planned replies that never came."]
+    assert not content["official"]
+    assert "120 of 144 planned replies never came, and are in no figure." in content["design"]
+
+
+def test_raters_are_counted_in_what_is_missing_and_not_named():
+    content = report(official(people=PeopleRow(3, unqualified=("heron", "otter"))))
+
+    assert "A qualification of 2 raters." in json.dumps(content["gate"])
+    assert "heron" not in json.dumps(content)
+
+
 # The allow-list
 
 
