@@ -7,7 +7,8 @@ import zipfile
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
@@ -314,6 +315,35 @@ def test_the_public_face_tells_where_each_test_stands_from_what_is_published(cli
     assertContains(
         client.get(reverse("rating:about")), reverse("rating:published_report", args=[wave.code])
     )
+
+
+def test_the_public_face_tells_what_is_missing_apart_from_what_was_found(client, wave):
+    publish(wave)
+
+    page = client.get(reverse("rating:about")).content.decode()
+
+    [rerun] = [stand for stand in standpoints(published()) if stand.claim.number == 4]
+    assert (rerun.said, rerun.missing) == ((), ("A second run of one snapshot.",))
+    assert (
+        'Now: cannot be told yet.</strong> <span class="soft">Missing:</span> '
+        "A second run of one snapshot." in page
+    )
+
+
+def test_no_page_reads_the_bundles_of_the_reports_it_shows(client, wave):
+    publish(wave)
+
+    pages = [
+        reverse("rating:about"),
+        reverse("rating:published"),
+        reverse("rating:published_report", args=[wave.code]),
+        reverse("rating:published_file", args=[wave.code, "report.json"]),
+    ]
+    for page in pages:
+        with CaptureQueriesContext(connection) as asked:
+            assert client.get(page).status_code == 200
+        assert '"rating_publication"' in str(asked.captured_queries)
+        assert '"bundle"' not in str(asked.captured_queries), page
 
 
 def test_a_report_on_an_unpublished_bank_holds_no_word_of_it():
