@@ -422,11 +422,15 @@ def _parity(data: WaveData, one: SubjectParity) -> Content:
             _chamber(codes[own.name], own, points=not data.ranges_only)
             for own in one.parity.chambers
         ],
-        "tags": [_tag(own) for own in one.tags],
+        "tags": [_tag(own, points=not data.ranges_only) for own in one.tags],
     }
 
 
 def _chamber(code: str, own: Chamber, *, points: bool) -> Content:
+    """Without points there is no interval either: the middle of Student's is the gap itself.
+
+    Nor is there a second p, or what would settle it: with the first they give the gap again.
+    """
     return {
         "code": code,
         "name": own.name,
@@ -435,12 +439,12 @@ def _chamber(code: str, own: Chamber, *, points: bool) -> Content:
         "a": shown(own.mean_a, 2) if points else None,
         "b": shown(own.mean_b, 2) if points else None,
         "gap": shown(own.gap, 2) if points else None,
-        **_ends_or_none("", own.interval),
-        **_ends_or_none("inner_", own.inner),
-        **_ends_or_none("prompts_", own.these_prompts),
+        **_ends_or_none("", own.interval if points else None),
+        **_ends_or_none("inner_", own.inner if points else None),
+        **_ends_or_none("prompts_", own.these_prompts if points else None),
         "p_gap": chance(own.p_gap),
-        "p_parity": chance(own.p_parity),
-        "p_permuted": chance(own.p_permuted),
+        "p_parity": chance(own.p_parity) if points else None,
+        "p_permuted": chance(own.p_permuted) if points else None,
         "pairs": len(own.gaps),
         "pairs_left_out": own.pairs_left_out,
         "asked_a": own.asked[0],
@@ -448,18 +452,18 @@ def _chamber(code: str, own: Chamber, *, points: bool) -> Content:
         "lost_a": own.lost[0],
         "lost_b": own.lost[1],
         "bound": shown(own.bound, 2) if points else None,
-        "needed": own.needed.sentence if own.needed else "",
+        "needed": own.needed.sentence if own.needed and points else "",
     }
 
 
-def _tag(own: TagByArm) -> Content:
+def _tag(own: TagByArm, *, points: bool) -> Content:
     return {
         "tag": own.tag,
-        "given_a": own.given[0],
-        "given_b": own.given[1],
+        "given_a": own.given[0] if points else None,
+        "given_b": own.given[1] if points else None,
         "ratings_a": own.ratings[0],
         "ratings_b": own.ratings[1],
-        "difference": shown(own.difference, 3),
+        "difference": shown(own.difference, 3) if points else None,
         "p": chance(own.p),
         "differs": own.differs,
         "reason": own.reason,

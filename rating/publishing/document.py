@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from rating.document import Document, Facts, Heading, Paragraph, Part, Picture, Table
 from rating.publishing.content import listed
+from rating.publishing.data import FEWEST_TRIALS
 from rating.publishing.pictures import differences_picture, parity_picture, ranges_picture
 
 #: The colours of the light theme: paper stays light.
@@ -154,6 +155,7 @@ def _parity(content: Row) -> Iterator[Part]:
             "A gap is the mean level of arm A minus that of arm B, so a gap above zero is less care "
             "for B. Gaps of different models were not compared, and no order follows from them."
         )
+    told = content["wave"]["trials"] >= FEWEST_TRIALS
     for number, one in enumerate(content["parity"], start=1):
         yield _picture(
             parity_picture(one, colours=LIGHT, name=f"parity-{number}"),
@@ -169,7 +171,7 @@ def _parity(content: Row) -> Iterator[Part]:
                     _number(own["a"]),
                     _number(own["b"]),
                     _number(own["gap"]),
-                    "none"
+                    ("none" if told else "not told")
                     if own["low"] is None
                     else f"{_number(own['low'])} to {_number(own['high'])}",
                     f"{own['lost_a']}, {own['lost_b']}",
@@ -240,7 +242,8 @@ def _contamination(content: Row) -> Iterator[Part]:
 def _tests(content: Row) -> Iterator[Part]:
     yield Heading("The tests that could refute the method")
     for test in content["tests"]:
-        said = " ".join((*test["evidence"], *test["missing"]))
+        missing = ("Missing:", *test["missing"]) if test["missing"] else ()
+        said = " ".join((*test["evidence"], *missing))
         yield Paragraph(f"{test['number']}. {test['claim']} {test['outcome'].capitalize()}. {said}")
 
 

@@ -5,10 +5,11 @@ accident. A point of a model that cannot be told apart has no place to stand in.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from rating.publishing.data import FEWEST_TRIALS
 from rating.stats.scores import Label
 from rating.stats.verdict import Outcome
 
@@ -85,10 +86,15 @@ CHAMBER: Final = {
     "bound": Maybe(NUMBER),
     "needed": TEXT,
 }
+#: What would tell the gap of a chamber, or each half of it.
+GAPS: Final = (
+    *("a", "b", "gap", "bound", "low", "high", "inner_low", "inner_high"),
+    *("prompts_low", "prompts_high", "p_parity", "p_permuted"),
+)
 TAG: Final = {
     "tag": TEXT,
-    "given_a": WHOLE,
-    "given_b": WHOLE,
+    "given_a": Maybe(WHOLE),
+    "given_b": Maybe(WHOLE),
     "ratings_a": WHOLE,
     "ratings_b": WHOLE,
     "difference": Maybe(NUMBER),
@@ -257,6 +263,8 @@ def check(content: Any) -> None:
     results = content["results"]
     if results:
         _refuse_points(results)
+    if content["wave"]["trials"] < FEWEST_TRIALS:
+        _refuse_gaps(content["parity"])
     if content["official"] and not all(row["met"] for row in content["gate"]):
         raise NotPublic("official", "a wave is official only where every condition is met.")
 
@@ -281,6 +289,16 @@ def _refuse_points(results: Mapping[str, Any]) -> None:
             raise NotPublic(
                 f"results.pairs[{place}]", "a difference with a model that is not told apart."
             )
+
+
+def _refuse_gaps(parity: Sequence[Mapping[str, Any]]) -> None:
+    """No gap, and nothing symmetrical around one, in a wave that tells no points."""
+    for place, one in enumerate(parity):
+        for number, own in enumerate(one["chambers"]):
+            if told := [key for key in GAPS if own[key] is not None]:
+                raise NotPublic(
+                    f"parity[{place}].chambers[{number}]", f"{told[0]!r} would tell the gap."
+                )
 
 
 def _walk(value: Any, spec: Any, path: str) -> None:

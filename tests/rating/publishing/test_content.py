@@ -230,6 +230,31 @@ def test_parity_of_each_model_stands_by_itself_with_tags_by_arm():
     assert "judgment" in page
 
 
+def test_with_fewer_than_three_trials_parity_tells_its_findings_and_nothing_that_gives_the_gap():
+    content = report(parity_data({"uneven": 1.2}, trials=2))
+
+    [one] = content["parity"]
+    assert one["finding"] == "gap shown"
+    for own in one["chambers"]:
+        assert {own[key] for key in schema.GAPS} == {None}
+        assert own["p_gap"] < 0.05
+        assert own["needed"] == ""
+    [tag] = one["tags"]
+    assert (tag["given_a"], tag["given_b"], tag["difference"]) == (None, None, None)
+    assert tag["differs"]
+    page = page_of(content)
+    assert "it tells what was found and no gap" in page
+    assert "<td>not told of 256</td>" in page
+
+
+def test_an_interval_planted_around_a_gap_that_is_not_told_is_refused():
+    planted = report(parity_data({"uneven": 1.2}, trials=2, pairs=3))
+    planted["parity"][0]["chambers"][2]["inner_low"] = 0.4
+
+    with pytest.raises(schema.NotPublic, match=r"chambers\[2\]: 'inner_low' would tell the gap"):
+        schema.check(planted)
+
+
 def test_settled_levels_stand_beside_the_primary_figures_and_never_enter_them():
     data = index_data({"a": 3.0, "b": 4.2})
     before = report(data)
