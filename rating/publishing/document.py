@@ -130,8 +130,11 @@ def _results(content: Row) -> Iterator[Part]:
             ],
             (4, 2, 1, 1, 1.5, 1),
         )
+        yield Paragraph(results["correction"], quiet=True)
     else:
         yield Paragraph(results["sentence"])
+    for row in results["not_compared"]:
+        yield Paragraph(f"Declared and not compared: {row['what']}. {row['reason']}")
 
 
 def _ranges(results: Row) -> Iterator[tuple[str, ...]]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rating.publishing.data import FEWEST_TRIALS
+from rating.publishing.data import FEWEST_ITEMS, FEWEST_TRIALS
 from rating.stats.scores import Label
 from rating.stats.verdict import Outcome
 
@@ -121,7 +121,7 @@ RESULTS: Final = {
     ],
     "ranges_only": [{"subject": TEXT, "label": LABEL, "ranges": RANGES}],
     "withheld": [{"subject": TEXT, "label": LABEL, "reason": TEXT, "ranges": RANGES}],
-    "secondary": [{"subject": TEXT, "condition": TEXT, "ranges": RANGES}],
+    "secondary": [{"subject": TEXT, "condition": TEXT, "reason": TEXT, "ranges": RANGES}],
     "arms": [
         {
             "subject": TEXT,
@@ -148,6 +148,9 @@ RESULTS: Final = {
         }
     ],
     "comparisons": WHOLE,
+    "family": WHOLE,
+    "correction": TEXT,
+    "not_compared": [{"what": TEXT, "reason": TEXT}],
     "sentence": TEXT,
     "caption": TEXT,
     "replicates": WHOLE,
@@ -272,23 +275,30 @@ def check(content: Any) -> None:
 def _refuse_points(results: Mapping[str, Any]) -> None:
     """No point of, and no difference with, a model that is not told apart from every other."""
     alone = {row["subject"] for row in results["alone"]}
-    named = [
-        row["subject"]
-        for rows in (
-            results["alone"],
-            *(group["members"] for group in results["groups"]),
-            results["ranges_only"],
-            results["withheld"],
-        )
-        for row in rows
-    ]
+    named = [row["subject"] for row in named_in(results)]
     if twice := sorted({name for name in named if named.count(name) > 1}):
         raise NotPublic("results", f"{twice[0]} stands in two places.")
+    for row in (*named_in(results), *results["secondary"]):
+        for own in row.get("ranges", ()):
+            if own["items"] < FEWEST_ITEMS:
+                raise NotPublic(
+                    "results", f"a range of {row['subject']} over {own['items']} items tells them."
+                )
     for place, pair in enumerate(results["pairs"]):
         if pair["difference"] is not None and not {pair["a"], pair["b"]} <= alone:
             raise NotPublic(
                 f"results.pairs[{place}]", "a difference with a model that is not told apart."
             )
+
+
+def named_in(results: Mapping[str, Any]) -> list[Any]:
+    """The row of each model, wherever it stands."""
+    return [
+        *results["alone"],
+        *(member for group in results["groups"] for member in group["members"]),
+        *results["ranges_only"],
+        *results["withheld"],
+    ]
 
 
 def _refuse_gaps(parity: Sequence[Mapping[str, Any]]) -> None:

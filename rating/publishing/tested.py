@@ -1,6 +1,6 @@
 """The five tests that could refute the method, put to the rows of a wave."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from datetime import date
 from itertools import combinations
@@ -21,24 +21,30 @@ ORDER: Final = (Outcome.REFUTED, Outcome.OPEN, Outcome.HOLDS)  # what a reader m
 
 
 def verdicts_of(
-    data: WaveData, chance: ChanceTest | None, high: float | None
+    data: WaveData,
+    chance: ChanceTest | None,
+    high: float | None,
+    told: Collection[tuple[str, str]],
 ) -> tuple[Verdict, ...]:
     """The verdict of each test, in the order of the method.
 
     ``chance`` is agreement against levels dealt anew within items, ``high`` the upper end of
-    alpha's interval.
+    alpha's interval. ``told`` are the runs whose points the report tells: between one of these and
+    another, the size of a difference would tell the points of that one too.
     """
+    altered = {run.subject for run in data.runs if run.expected}
     return (
         refutation.agreement(chance, units=len(data.twice), high=high),
         refutation.pools(list(_families(data))),
         _traits(data),
-        _reruns(data),
+        _reruns(data, told),
         refutation.alteration(
             {
                 f"Condition {number}, {row.condition}": row.found
                 for number, row in enumerate(alterations_of(data), start=1)
                 if row.found
-            }
+            },
+            sized={run.key for run in data.runs if run.subject in altered} <= set(told),
         ),
     )
 
@@ -131,9 +137,17 @@ def _rerun(
     return rerun_row(subject, names, (first, levels_of(data, second)), seed=seed)
 
 
-def _reruns(data: WaveData) -> Verdict:
+def _reruns(data: WaveData, told: Collection[tuple[str, str]]) -> Verdict:
+    """Of an earlier wave it is not known here whose points were told, so none is taken to be."""
     rows = reruns_of(data)
-    verdicts = [refutation.reruns(row.found) for row in rows if row.found]
+    names = {(subject, f"{data.wave.code}, {condition}") for subject, condition in told}
+    verdicts = [
+        refutation.reruns(
+            row.found, sized={(row.subject, row.first), (row.subject, row.second)} <= names
+        )
+        for row in rows
+        if row.found
+    ]
     if not verdicts:
         missing = next((row.reason for row in rows if row.reason), None)
         if missing:

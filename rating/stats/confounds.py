@@ -171,8 +171,8 @@ def judged(code: str, estimate: Estimate, *, margin: float = MARGIN) -> Confound
     """
     reach = estimate.interval(2 * ALPHA)
     figure = (
-        f"Measured: {estimate.value:+.2f} levels (90% interval {reach.low:+.2f} to "
-        f"{reach.high:+.2f})."
+        f"Measured: {estimate.value:+z.2f} levels (90% interval {reach.low:+z.2f} to "
+        f"{reach.high:+z.2f})."
     )
     if estimate.p_within(margin) < ALPHA:
         return Confound(code, State.RESOLVED, f"{figure} That is within {margin:g} level.")

@@ -52,7 +52,7 @@ def maintainer(client):
 
 @pytest.fixture
 def wave():
-    return rated_wave({"alike-1-2026": 4.0, "alike-2-2026": 4.0, "apart-2026": 2.0})
+    return rated_wave({"alike-1-2026": 4.0, "alike-2-2026": 4.0, "apart-2026": 2.0}, items=32)
 
 
 def publish(wave: Wave) -> Publication:
@@ -100,7 +100,7 @@ def test_every_number_leads_to_the_ratings_and_quotes_it_rests_on(client, mainta
         client, "rating:why", wave, subject=subject, condition="default", **{"in": "AWR"}
     )
 
-    assertContains(page, REPLY[:33], count=9 * 2)  # 3 items, 3 trials, two ratings
+    assertContains(page, REPLY[:33], count=12 * 2)  # 4 items, 3 trials, two ratings
     assertNotContains(page, REPLY)
     assert {one.saw for one in Exposure.objects.filter(person=maintainer)} == {
         Saw.SUBJECTS,
@@ -199,7 +199,7 @@ def test_public_files_hold_no_key_and_nothing_that_is_withheld(client, wave):
     for body in bodies:
         assert not [code for code in codes if code in body]
         for member in group:
-            assert not re.search(rf"\b{scores[member['subject']]}\b", body)
+            assert not re.search(rf"\b{re.escape(str(scores[member['subject']]))}\b", body)
 
 
 def test_the_internal_bundle_is_computed_again_to_the_same_figures(
@@ -238,11 +238,18 @@ def test_a_correction_says_something_and_nothing_that_no_report_says(wave, text)
         acts.correct(wave, make_user(Role.MAINTAINER), text, now=timezone.now())
 
 
-def test_a_report_with_a_forbidden_word_is_not_published():
+def test_a_report_with_a_forbidden_word_is_not_published(monkeypatch):
+    wave = rated_wave({"one-2026": 4.0}, items=8, trials=1)
+    monkeypatch.setattr("rating.publishing.content.CARE", "These are the top models.")
+
+    with pytest.raises(acts.Refused, match="“top” in “These are the top models"):
+        publish(wave)
+
+
+def test_what_things_are_called_keeps_no_report_from_being_published():
     wave = rated_wave({"one-2026": 4.0}, items=8, trials=1, title="The top models of spring")
 
-    with pytest.raises(acts.Refused, match="“top” in “The top models of spring”"):
-        publish(wave)
+    assert publish(wave).content["wave"]["title"] == "The top models of spring"
 
 
 def test_a_wave_is_published_once(wave):
