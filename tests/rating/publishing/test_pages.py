@@ -18,7 +18,7 @@ from rating.public_face import officially_evaluated, published, standpoints
 from rating.publications import Correction, Publication
 from rating.publishing import acts
 from rating.publishing.bundle import internal_bundle, reproduce
-from rating.publishing.gather import data_of
+from rating.publishing.gather import data_of, rows_of
 from rating.publishing.results import results_of
 from runs.guards import lifted
 from runs.models import Subject, Wave, WaveKind
@@ -370,3 +370,25 @@ def test_a_report_on_an_unpublished_bank_holds_no_word_of_it():
         assert REPLY[:33] not in body
     assert "AWR-1-A" not in made.text
     assert json.loads(made.text)["wave"]["kind"] == "pilot"
+
+
+def test_every_declared_comparison_reaches_the_report_with_its_correction():
+    wave = make_wave(subjects=("maker/one-2026", "two-2026"))
+    one, two = (run.subject.code for run in wave.runs.order_by("pk"))
+    wave.plan = {
+        "declared": {
+            "correction": "holm",
+            "comparisons": [
+                {"kind": "build", "a": "maker/one-2026/default", "b": "two-2026/default"},
+                {"kind": "build", "a": "maker/one-2026/brief", "b": "two-2026/brief"},
+                {"kind": "arm", "a": "two-2026/brief", "b": "two-2026/default"},
+            ],
+        }
+    }
+
+    declared = rows_of(wave).declared
+
+    assert declared.comparisons == ((one, two),)
+    assert declared.elsewhere == ((one, two, "brief"),)
+    assert declared.arms == ((two, "brief", "default"),)
+    assert (declared.primary, declared.correction, declared.family) == ("default", "holm", 3)
