@@ -141,6 +141,8 @@ def results_of(data: WaveData, draws: Draws | None = None) -> Results:
     alpha = agreed.overall.alpha_ordinal
     counts = Counter(rating.response for rating in data.ratings)
     index = None if data.is_paired else index_of(data, draws, asked)
+    low = below_floor(data.declared.agreement_floor, alpha.value)
+    told = set() if low else told_of(data, index)
     return Results(
         data,
         draws,
@@ -151,14 +153,14 @@ def results_of(data: WaveData, draws: Draws | None = None) -> Results:
         sum(count == 1 for count in counts.values()),
         data.completed - len(counts),
         ledger,
-        verdicts_of(data, chance_of(data, draws.units), alpha.high, told_of(data, index)),
+        verdicts_of(data, chance_of(data, draws.units), alpha.high, told),
         gate_of(data, asked, alpha.value, ledger),
-        below_floor(data.declared.agreement_floor, alpha.value),
+        low,
     )
 
 
 def told_of(data: WaveData, index: Index | None) -> set[tuple[str, str]]:
-    """The runs whose points the report tells."""
+    """The runs whose points the report tells, at or above the floor."""
     if data.ranges_only:
         return set()
     if index is None:

@@ -425,6 +425,9 @@ def test_the_size_of_an_alteration_is_told_in_a_wave_of_pairs_whose_means_are():
 
     assert "levels in the declared direction" in report(data)["tests"][4]["evidence"][0]
 
+    low = replace(data, declared=DeclaredRow(agreement_floor=0.999))
+    assert "The size is not told" in report(low)["tests"][4]["evidence"][0]
+
 
 # What was declared
 
