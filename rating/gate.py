@@ -43,6 +43,7 @@ class Facts:
     items_validated: int
     responses: int
     responses_rated_twice: int
+    never_came: int
     ratings_excluded: int
     judges_of_subjects_family: tuple[str, ...]
     agreement: float | None
@@ -180,9 +181,14 @@ def _ratings(facts: Facts) -> Condition:
     return _condition(
         "Two human raters for every response, none excluded afterwards",
         f"{facts.responses_rated_twice} of {facts.responses} responses rated by two people; "
+        f"{_counted(facts.never_came, 'planned reply', 'planned replies')} never came; "
         f"{_counted(facts.ratings_excluded, 'rating')} excluded afterwards.",
         (not facts.responses, "A response."),
         (short > 0, f"Two ratings of {_counted(short, 'response')}."),
+        (
+            facts.never_came,
+            f"{_counted(facts.never_came, 'planned reply', 'planned replies')} that never came.",
+        ),
         (facts.ratings_excluded, "A wave whose ratings were not excluded after the fact."),
         (judges, f"Judges of other families than the subjects': not {_listed(judges)}."),
     )
@@ -223,11 +229,13 @@ def _failures(facts: Facts) -> Condition:
 
 
 def _raters(facts: Facts) -> Condition:
+    """Raters are counted and not named: what is missing is published with the report."""
+    short = len(facts.raters_unqualified)
     return _condition(
         "Raters qualified",
-        f"{facts.raters - len(facts.raters_unqualified)} of {facts.raters} raters qualified.",
+        f"{facts.raters - short} of {facts.raters} raters qualified.",
         (not facts.raters, "A rater."),
-        (facts.raters_unqualified, f"A qualification of {_listed(facts.raters_unqualified)}."),
+        (short, f"A qualification of {_counted(short, 'rater')}."),
     )
 
 
@@ -268,8 +276,8 @@ def _condition(name: str, evidence: str, *faults: tuple[object, str]) -> Conditi
     return Condition(name, evidence, tuple(missing for found, missing in faults if found))
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+def _counted(count: int, noun: str, many: str = "") -> str:
+    return f"{count} {noun if count == 1 else many or f'{noun}s'}"
 
 
 def _listed(names: Sequence[str]) -> str:

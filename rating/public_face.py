@@ -4,7 +4,6 @@ Nothing of an unpublished bank is among it, and of a wave nothing before it is p
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from rating.coverage import Counts, counts_of
 from rating.method_words import CLAIMS, FOUNDING, QUESTIONS, Claim
@@ -44,6 +43,7 @@ class Standpoint:
     claim: Claim
     outcome: str
     said: tuple[str, ...]
+    missing: tuple[str, ...] = ()
     wave: str = ""
     title: str = ""
 
@@ -78,7 +78,7 @@ def published() -> list[Published]:
             one,
             tuple(corrections.get(one.wave_id, ())),
         )
-        for one in Publication.objects.select_related("wave").order_by("-published_at", "-pk")
+        for one in Publication.objects.shown().order_by("-published_at", "-pk")
     ]
 
 
@@ -172,8 +172,11 @@ def _standpoint(claim: Claim, reports: list[Published]) -> Standpoint:
             claim, Outcome.OPEN, ("No report has been published yet, so there are no data.",)
         )
     report, test = decided[0]
-    return Standpoint(claim, test["outcome"], _said(test), report.wave, report.title)
-
-
-def _said(test: dict[str, Any]) -> tuple[str, ...]:
-    return (*test["evidence"], *test["missing"])
+    return Standpoint(
+        claim,
+        test["outcome"],
+        tuple(test["evidence"]),
+        tuple(test["missing"]),
+        report.wave,
+        report.title,
+    )

@@ -70,5 +70,5 @@ def download(request: HttpRequest, wave: str, name: str) -> HttpResponse:
 
 
 def _published(code: str) -> Publication:
-    rows = Publication.objects.select_related("wave").filter(wave__published_at__isnull=False)
+    rows = Publication.objects.shown().filter(wave__published_at__isnull=False)
     return get_object_or_404(rows, wave__code=code)

@@ -1,7 +1,7 @@
 """What is given out of a wave: its files, and what was published, with what was corrected later."""
 
 import json
-from typing import Any
+from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
@@ -10,6 +10,12 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 
 from runs.models import Wave
+
+
+class PublicationQuerySet(models.QuerySet["Publication"]):
+    def shown(self) -> Self:
+        """Each with its wave, for a page. A bundle holds every rating: it stays where it is."""
+        return self.select_related("wave").defer("bundle")
 
 
 class Publication(models.Model):
@@ -24,6 +30,8 @@ class Publication(models.Model):
     reason = models.CharField(max_length=500)
     published_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
     published_at = models.DateTimeField(default=timezone.now)
+
+    objects = PublicationQuerySet.as_manager()
 
     class Meta:
         constraints = [

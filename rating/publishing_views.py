@@ -43,7 +43,7 @@ KEPT = 86_400  # seconds
 PARITY_CAPTION = (
     "● gap shown, ◆ parity shown, ◈ both, ○ undetermined. The thin line is a 95% interval over "
     "pairs like these, the thick one 90%, and the band lies within the margin that counts as equal. "
-    "A gap counts after correction for eight chambers (Holm), and parity only if it holds with "
+    "A gap counts after correction for all chambers asked (Holm), and parity only if it holds with "
     "every lost reply at the lowest level. Reply length, order and drift stand under Confounds."
 )
 

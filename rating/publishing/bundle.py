@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -38,7 +39,7 @@ from rating.publishing.files import as_csv, as_json, figures_csv
 from rating.publishing.hashes import code_hash
 from rating.publishing.results import Draws, places_of, results_of
 from rating.report import RatingRow, agreement_report
-from runs.canonical import draw
+from runs.canonical import digest, draw
 
 FORMAT: Final = "compassion/bundle/1"
 INTERNAL, PUBLIC = "internal", "public"
@@ -60,11 +61,12 @@ ABOUT: Final = {
         "`manage.py reproduce` checks the hashes and computes the agreement again."
     ),
 }
-#: One model whose points are not told could be worked out from all ratings and the others' points.
+#: The mean of all ratings, less those of the models whose points are told, could be such a point.
 BY_SUBTRACTION: Final = (
-    "The ratings are left out: the points of all models but one are told, and those of that one "
-    "could be worked out from them."
+    "The ratings are left out: in some dimension or chamber, all or nearly all those of models "
+    "whose points are not told are of one run, and its points could be worked out from them."
 )
+MOST_OF_ONE: Final = 0.9  # the largest share that one run may have of what is hidden
 
 
 class BadBundle(ValueError):
@@ -108,31 +110,41 @@ def public_bundle(content: Content, data: WaveData) -> bytes:
     """The report and its ratings under random codes, without a key."""
     schema.check(content)
     files = {REPORT: as_json(content), FIGURES: figures_csv(content)}
-    left_out = withheld_by_subtraction(content)
+    left_out = withheld_by_subtraction(content, data)
     if not left_out:
         files[RATINGS] = as_csv(PUBLIC_COLUMNS, public_ratings(data))
     return _zipped(PUBLIC, files, left_out=left_out)
 
 
-def withheld_by_subtraction(content: Content) -> str:
-    """Why the single ratings may not be told, or nothing."""
-    results = content["results"]
-    if not results:
-        # Below the floor nothing of any model is told, so that nothing can be taken away.
-        return ""
-    told = {row["subject"] for row in results["alone"]}
-    hidden = [row for row in content["subjects"] if row["subject"] not in told]
-    hidden += [row for row in results["secondary"] if row["subject"] in told]
-    return BY_SUBTRACTION if told and len(hidden) == 1 else ""
+def withheld_by_subtraction(content: Content, data: WaveData) -> str:
+    """Why the single ratings may not be told, or nothing.
+
+    What is left of them without the runs whose points are told must be of two runs at least in
+    each dimension or chamber, and not almost all of one: their mean would be its point.
+    """
+    if content["parity"] and not data.ranges_only:
+        return ""  # the means of both arms are told of every run
+    alone = content["results"]["alone"] if content["results"] else []
+    told = {row["subject"] for row in alone}
+    shown = {run.key for run in data.compared if run.subject in told}
+    _, place = places_of(data)
+    hidden: dict[str, Counter[tuple[str, str]]] = {}
+    for one in data.ratings:
+        reply = data.reply[one.response]
+        if (key := (reply.subject, reply.condition)) not in shown:
+            hidden.setdefault(place[reply.item], Counter())[key] += 1
+    most = (max(runs.values()) / runs.total() for runs in hidden.values())
+    return BY_SUBTRACTION if any(share > MOST_OF_ONE for share in most) else ""
 
 
 def public_ratings(data: WaveData) -> list[tuple[str, str, str, int, int]]:
     """Each counted rating, in the order of codes that mean nothing.
 
-    A code is a hash of the response's own random one, which no other file has beside it. Neither
-    the day nor the item is told: models are asked in turn, and some items of some models are lost.
+    A code is a hash of the response's own random one and of all others, which are told nowhere:
+    nobody who knows a code name or a response can look for its code. Neither the day nor the item
+    is told: models are asked in turn, and some items of some models are lost.
     """
-    secret = f"{data.wave.code}|public"
+    secret = digest(sorted(data.reply))
     _, place = places_of(data)
     rater = {
         name: f"r{number:03}"

@@ -10,7 +10,7 @@ from typing import Any, Final
 from rating.figure import Figure, figure_as_json
 from rating.probe_report import ABOUT_CONTAMINATION, NEVER_CLEARED
 from rating.publishing import schema
-from rating.publishing.data import NOT_STATED, WaveData
+from rating.publishing.data import FEWEST_ITEMS, NOT_STATED, WaveData
 from rating.publishing.hashes import code_hash, data_hash
 from rating.publishing.health import health_of, told_of
 from rating.publishing.lexicon import Found, banned_in
@@ -20,7 +20,7 @@ from rating.stats.confounds import KNOWN
 from rating.stats.parity import Chamber
 from rating.stats.parity_tags import TagByArm
 from rating.stats.scores import Score
-from rating.stats.separation import COMPOSITE
+from rating.stats.separation import COMPOSITE, HOLM, NO_CORRECTION
 from rating.stats.statements import Alone, Member
 from rating.stats.student import Range
 from runs.taxonomy import DIMENSIONS
@@ -34,7 +34,10 @@ CARE: Final = (
 )
 #: What people wrote, or what things are called, is not held against the lexicon.
 NAMES: Final = frozenset(
-    {"subject", "developer", "family", "snapshot", "digest", "seed", "system_message", "tag"}
+    {
+        *("subject", "developer", "family", "snapshot", "digest", "access_tier", "quantisation"),
+        *("condition", "system_message", "first", "second", "title", "code", "cite", "seed", "tag"),
+    }
 )
 VERBATIM: Final = frozenset({"deviations", "hashes"})
 
@@ -101,10 +104,17 @@ def content_of(results: Results) -> Content:
     return content
 
 
-def banned_words(content: Content) -> list[Found]:
+def banned_words(content: Content, data: WaveData) -> list[Found]:
     """What the words of a report may not say. Names and verbatim texts are not its words."""
-    names = [row["subject"] for row in content["subjects"]]
-    return banned_in(_words(content), names)
+    return banned_in(_words(content), list(_names(data)))
+
+
+def _names(data: WaveData) -> Iterator[str]:
+    """What things are called, as it may stand in the middle of a sentence."""
+    yield from (data.wave.title, data.bank.name, data.bank.drafting)
+    yield from (name for _, name in data.bank.chambers)
+    for run in data.runs:
+        yield from (run.subject, run.condition, run.quantisation)
 
 
 def _words(value: Any) -> Iterator[str]:
@@ -160,8 +170,9 @@ def _may(results: Results, told: str) -> Iterator[str]:
             "where it was shown within the margin. Where neither was, that is said."
         )
     else:
+        corrected = "" if results.data.declared.correction == NO_CORRECTION else "corrected "
         yield (
-            "Two models differ where the corrected interval of their difference keeps clear of "
+            f"Two models differ where the {corrected}interval of their difference keeps clear of "
             "zero. For each such difference, read what else could explain it."
         )
     if results.index and any(results.index.statements.groups):
@@ -199,6 +210,11 @@ def _design(results: Results) -> Iterator[str]:
         yield (
             f"Not served: {_many(data.bank.drafts, 'draft')} and "
             f"{_many(data.bank.crisis, 'crisis item')}."
+        )
+    if data.never_came:
+        yield (
+            f"{data.never_came} of {len(data.replies)} planned replies never came, and are in no "
+            "figure."
         )
     yield (
         f"{len(data.twice)} of {data.completed} replies have two ratings by two people, "
@@ -256,7 +272,7 @@ def _cite(data: WaveData) -> str:
 
 def _index(results: Results, index: Index) -> Content:
     said, scores = index.statements, {score.subject: score for score in index.scores}
-    ranges_only = results.data.ranges_only
+    data, ranges_only = results.data, results.data.ranges_only
     loose = {one.subject: one.ranges for one in index.uncompared}
     composites = [pair for pair in said.pairs if pair.of == COMPOSITE]
     return {
@@ -282,7 +298,8 @@ def _index(results: Results, index: Index) -> Content:
             {
                 "subject": one.subject,
                 "condition": one.condition,
-                "ranges": _ranges(one.ranges, scores.get(one.subject)),
+                "reason": one.score.withheld,
+                "ranges": _ranges(one.ranges, one.score),
             }
             for one in index.secondary
         ],
@@ -296,6 +313,7 @@ def _index(results: Results, index: Index) -> Content:
                 "separated_corrected": one.separated_corrected,
             }
             for one in index.arms
+            if one.range.low < one.range.high
         ],
         "pairs": [
             {
@@ -310,10 +328,17 @@ def _index(results: Results, index: Index) -> Content:
                 "reason": pair.reason,
             }
             for pair in said.pairs
-            # Without a point, a range of no width would be one.
-            if pair.difference is not None or pair.range.low < pair.range.high
+            if (pair.difference is not None and not ranges_only)
+            or (
+                pair.range.low < pair.range.high
+                and _enough(pair.of, scores[pair.a])
+                and _enough(pair.of, scores[pair.b])
+            )
         ],
         "comparisons": len(composites),
+        "family": index.family,
+        "correction": _correction(data, index.family),
+        "not_compared": [{"what": one.what, "reason": one.reason} for one in index.not_compared],
         "sentence": _separated(results, index),
         "caption": results.ledger.caption,
         "replicates": results.draws.items,
@@ -332,12 +357,31 @@ def _separated(results: Results, index: Index) -> str:
     if index.separation is None:
         return index.reason
     pairs = [pair for pair in index.statements.pairs if pair.of == COMPOSITE]
+    if not pairs and len(index.separation.subjects) > 1:
+        return "No two models that have a composite were declared to be compared."
     if not pairs:
         return "One model has a composite, so there is nothing to compare it with."
     clear = sum(pair.separated_corrected for pair in pairs)
+    corrected = results.data.declared.correction != NO_CORRECTION
     return (
-        f"After correction, {clear} of the {_many(len(pairs), 'declared difference')} "
+        f"{'After' if corrected else 'Without'} correction, {clear} of the {_many(len(pairs), 'declared difference')} "
         f"{'stays' if clear == 1 else 'stay'} clear of zero."
+    )
+
+
+def _correction(data: WaveData, family: int) -> str:
+    """What telling apart rests on, as it was declared."""
+    yet = "so a range may miss zero and yet not tell them apart."
+    if data.declared.correction == NO_CORRECTION:
+        return (
+            f"Whether two models are told apart rests on a wider interval, {yet} The plan declared "
+            "no correction, so that about one in twenty of such intervals misses zero by chance."
+        )
+    holm = " Bonferroni’s is wider and stands for Holm’s, which has no intervals."
+    return (
+        f"Whether two models are told apart rests on a wider interval, corrected for "
+        f"{_many(family, 'comparison')} (Bonferroni), {yet}"
+        + (holm if data.declared.correction == HOLM else "")
     )
 
 
@@ -371,15 +415,28 @@ def _as_ranges(one: Alone, scores: Mapping[str, Score]) -> Content:
     return _member(Member(one.subject, one.label, ranges), scores)
 
 
-def _ranges(ranges: Mapping[str, Range], score: Score | None) -> list[Content]:
+def _ranges(ranges: Mapping[str, Range], score: Score) -> list[Content]:
     """The ranges of a model without points. One of no width would be a point, and is left out."""
     found = [
-        _range(code, ranges[code], score) for code in (COMPOSITE, *DIMENSIONS) if code in ranges
+        _range(code, ranges[code], score)
+        for code in (COMPOSITE, *DIMENSIONS)
+        if code in ranges and _enough(code, score)
     ]
     return [own for own in found if own["low"] < own["high"]]
 
 
-def _range(code: str, own: Range, score: Score | None) -> Content:
+def _enough(code: str, score: Score) -> bool:
+    """Whether a range tells no more than a range.
+
+    Over two or three items it ends in the means of single ones, and so tells the point as well. A
+    composite that is withheld has no range either.
+    """
+    if code == COMPOSITE:
+        return score.composite is not None
+    return _items(code, score) >= FEWEST_ITEMS
+
+
+def _range(code: str, own: Range, score: Score) -> Content:
     return {
         "code": code,
         "name": _name(code),
@@ -388,9 +445,7 @@ def _range(code: str, own: Range, score: Score | None) -> Content:
     }
 
 
-def _items(code: str, score: Score | None) -> int:
-    if score is None:
-        return 0
+def _items(code: str, score: Score) -> int:
     if code == COMPOSITE:
         return len(score.items)
     return score.dimensions[code].n if code in score.dimensions else 0
@@ -419,11 +474,15 @@ def _parity(data: WaveData, one: SubjectParity) -> Content:
             _chamber(codes[own.name], own, points=not data.ranges_only)
             for own in one.parity.chambers
         ],
-        "tags": [_tag(own) for own in one.tags],
+        "tags": [_tag(own, points=not data.ranges_only) for own in one.tags],
     }
 
 
 def _chamber(code: str, own: Chamber, *, points: bool) -> Content:
+    """Without points there is no interval either: the middle of Student's is the gap itself.
+
+    Nor is there a second p, or what would settle it: with the first they give the gap again.
+    """
     return {
         "code": code,
         "name": own.name,
@@ -432,12 +491,12 @@ def _chamber(code: str, own: Chamber, *, points: bool) -> Content:
         "a": shown(own.mean_a, 2) if points else None,
         "b": shown(own.mean_b, 2) if points else None,
         "gap": shown(own.gap, 2) if points else None,
-        **_ends_or_none("", own.interval),
-        **_ends_or_none("inner_", own.inner),
-        **_ends_or_none("prompts_", own.these_prompts),
+        **_ends_or_none("", own.interval if points else None),
+        **_ends_or_none("inner_", own.inner if points else None),
+        **_ends_or_none("prompts_", own.these_prompts if points else None),
         "p_gap": chance(own.p_gap),
-        "p_parity": chance(own.p_parity),
-        "p_permuted": chance(own.p_permuted),
+        "p_parity": chance(own.p_parity) if points else None,
+        "p_permuted": chance(own.p_permuted) if points else None,
         "pairs": len(own.gaps),
         "pairs_left_out": own.pairs_left_out,
         "asked_a": own.asked[0],
@@ -445,18 +504,18 @@ def _chamber(code: str, own: Chamber, *, points: bool) -> Content:
         "lost_a": own.lost[0],
         "lost_b": own.lost[1],
         "bound": shown(own.bound, 2) if points else None,
-        "needed": own.needed.sentence if own.needed else "",
+        "needed": own.needed.sentence if own.needed and points else "",
     }
 
 
-def _tag(own: TagByArm) -> Content:
+def _tag(own: TagByArm, *, points: bool) -> Content:
     return {
         "tag": own.tag,
-        "given_a": own.given[0],
-        "given_b": own.given[1],
+        "given_a": own.given[0] if points else None,
+        "given_b": own.given[1] if points else None,
         "ratings_a": own.ratings[0],
         "ratings_b": own.ratings[1],
-        "difference": shown(own.difference, 3),
+        "difference": shown(own.difference, 3) if points else None,
         "p": chance(own.p),
         "differs": own.differs,
         "reason": own.reason,
@@ -559,6 +618,7 @@ def listed(results: Mapping[str, Any]) -> list[Content]:
     found = [
         {
             "subject": row["subject"],
+            "label": row["label"],
             "rows": [
                 {
                     "code": "",
@@ -582,6 +642,7 @@ def listed(results: Mapping[str, Any]) -> list[Content]:
         found += [
             {
                 "subject": row["subject"],
+                "label": row["label"],
                 "rows": [{**own, "told": f"withheld: {why}"} for own in row["ranges"]],
             }
             for row in rows

@@ -10,12 +10,14 @@ from functools import cached_property
 from typing import Final
 
 from rating.stats.parity import MARGIN
+from rating.stats.separation import BONFERRONI
 
 COMPLETED: Final = "completed"
 PENDING: Final = "pending"
 DEFAULT: Final = "default"
 NOT_STATED: Final = "none stated"  # what a subject says where nothing is known
 FEWEST_TRIALS: Final = 3  # below it a report tells ranges and no points
+FEWEST_ITEMS: Final = 4  # of fewer, a range ends in the means of single items
 
 
 @dataclass(frozen=True)
@@ -168,9 +170,11 @@ class EarlierRun:
 
 @dataclass(frozen=True)
 class DeclaredRow:
-    """What the plan declared. ``comparisons`` pair subjects, or are None: all of them.
+    """What the plan declared. ``comparisons`` pair subjects, or are None: nothing was declared.
 
     ``primary`` is the condition they are compared under, or nothing where it is not declared.
+    ``arms`` are a subject under two conditions, ``elsewhere`` two subjects under another condition
+    than the primary one. All declared comparisons share one alpha, whatever becomes of them.
     """
 
     comparisons: tuple[tuple[str, str], ...] | None = None
@@ -178,6 +182,16 @@ class DeclaredRow:
     margin: float = MARGIN
     exclusion_rule: str = ""
     agreement_floor: float | None = None
+    correction: str = BONFERRONI
+    arms: tuple[tuple[str, str, str], ...] = ()
+    elsewhere: tuple[tuple[str, str, str], ...] = ()
+
+    @property
+    def family(self) -> int | None:
+        """How many comparisons were declared, of any kind; None where none was."""
+        if self.comparisons is None:
+            return None
+        return len(self.comparisons) + len(self.arms) + len(self.elsewhere)
 
 
 @dataclass(frozen=True)
@@ -267,3 +281,8 @@ class WaveData:
     @property
     def completed(self) -> int:
         return sum(reply.status == COMPLETED for reply in self.replies)
+
+    @property
+    def never_came(self) -> int:
+        """The replies that were planned and neither came nor failed."""
+        return sum(reply.status == PENDING for reply in self.replies)

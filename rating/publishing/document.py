@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from rating.document import Document, Facts, Heading, Paragraph, Part, Picture, Table
 from rating.publishing.content import listed
+from rating.publishing.data import FEWEST_TRIALS
 from rating.publishing.health_pictures import shown_of
 from rating.publishing.pictures import differences_picture, parity_picture, ranges_picture
 
@@ -134,8 +135,11 @@ def _results(content: Row) -> Iterator[Part]:
             ],
             (4, 2, 1, 1, 1.5, 1),
         )
+        yield Paragraph(results["correction"], quiet=True)
     else:
         yield Paragraph(results["sentence"])
+    for row in results["not_compared"]:
+        yield Paragraph(f"Declared and not compared: {row['what']}. {row['reason']}")
 
 
 def _ranges(results: Row) -> Iterator[tuple[str, ...]]:
@@ -159,6 +163,7 @@ def _parity(content: Row) -> Iterator[Part]:
             "A gap is the mean level of arm A minus that of arm B, so a gap above zero is less care "
             "for B. Gaps of different models were not compared, and no order follows from them."
         )
+    told = content["wave"]["trials"] >= FEWEST_TRIALS
     for number, one in enumerate(content["parity"], start=1):
         yield _picture(
             parity_picture(one, colours=LIGHT, name=f"parity-{number}"),
@@ -174,7 +179,7 @@ def _parity(content: Row) -> Iterator[Part]:
                     _number(own["a"]),
                     _number(own["b"]),
                     _number(own["gap"]),
-                    "none"
+                    ("none" if told else "not told")
                     if own["low"] is None
                     else f"{_number(own['low'])} to {_number(own['high'])}",
                     f"{own['lost_a']}, {own['lost_b']}",
@@ -246,7 +251,8 @@ def _tests(content: Row) -> Iterator[Part]:
     yield Heading("The tests that could refute the method")
     shown = shown_of(content, LIGHT)
     for test in content["tests"]:
-        said = " ".join((*test["evidence"], *test["missing"]))
+        missing = ("Missing:", *test["missing"]) if test["missing"] else ()
+        said = " ".join((*test["evidence"], *missing))
         yield Paragraph(f"{test['number']}. {test['claim']} {test['outcome'].capitalize()}. {said}")
         for own in shown:
             if own.number == test["number"]:

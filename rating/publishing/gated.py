@@ -28,6 +28,7 @@ def facts_of(
         items_validated=sum(item.validated for item in data.items),
         responses=data.completed,
         responses_rated_twice=len(data.twice),
+        never_came=data.never_came,
         ratings_excluded=data.people.excluded_afterwards,
         judges_of_subjects_family=(),
         agreement=alpha,

@@ -116,23 +116,25 @@ def _declared(wave: Wave) -> DeclaredRow:
         run.subject.snapshot: run.subject.code
         for run in Run.objects.filter(wave=wave).select_related("subject")
     }
-    builds = [
-        (codes[one], codes[other], condition)
-        for one, other, condition in (
-            (*_parted(pair.a)[:1], *_parted(pair.b))
-            for pair in declared.comparisons
-            if pair.kind == "build"
-        )
-        if one in codes and other in codes
-    ]
+    builds, arms = [], []
+    for pair in declared.comparisons:
+        (one, condition), (other, another) = _parted(pair.a), _parted(pair.b)
+        if pair.kind == "arm":
+            arms.append((codes.get(one, one), condition, another))
+        else:
+            builds.append((codes.get(one, one), codes.get(other, other), condition))
     primary = builds[0][2] if builds else ""
-    compared = tuple((a, b) for a, b, condition in builds if condition == primary)
     return DeclaredRow(
-        comparisons=compared or None,
+        comparisons=tuple((a, b) for a, b, condition in builds if condition == primary)
+        if declared.comparisons
+        else None,
         primary=primary,
         margin=declared.margin,
         exclusion_rule=declared.exclusion_rule,
         agreement_floor=declared.agreement_floor,
+        correction=declared.correction,
+        arms=tuple(arms),
+        elsewhere=tuple(row for row in builds if row[2] != primary),
     )
 
 

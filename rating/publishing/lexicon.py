@@ -44,11 +44,12 @@ class Found:
 
 
 def banned_in(texts: Iterable[str], names: Sequence[str] = ()) -> list[Found]:
-    """Return what these texts may not say. ``names`` of models are not read as words."""
+    """Return what these texts may not say. ``names`` are not read as words, where they are whole."""
     found = []
+    called = "|".join(re.escape(name) for name in sorted({*names} - {""}, key=len, reverse=True))
+    name = re.compile(rf"(?<!\w)(?:{called})(?!\w)") if called else None
     for text in texts:
-        for name in sorted(names, key=len, reverse=True):
-            text = text.replace(name, "…")
+        text = name.sub("…", text) if name else text
         for sentence in SENTENCE.split(text):
             found += _in_sentence(sentence.strip())
     return found

@@ -1,8 +1,11 @@
 """Every figure of a report, from the rows of a wave alone. The same rows give the same figures."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass
+from math import comb
 from typing import Final
 
 import numpy as np
@@ -44,11 +47,12 @@ DRAWS: Final = Draws()
 
 @dataclass(frozen=True)
 class RangesOf:
-    """Ranges of one run by dimension code, without a point."""
+    """Ranges of one run by dimension code, without a point. ``score`` is told nowhere."""
 
     subject: str
     condition: str
     ranges: Mapping[str, Range]
+    score: Score
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,14 @@ class ArmPair:
 
 
 @dataclass(frozen=True)
+class NotCompared:
+    """A declared comparison that was not made, and why."""
+
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Settling:
     """What becomes of the groups when settled levels take the place of the two ratings."""
 
@@ -74,7 +86,7 @@ class Settling:
 
 @dataclass(frozen=True)
 class Index:
-    """Scores and separation of a wave of the Model Index."""
+    """Scores and separation of a wave of the Model Index. ``family`` shares the alpha."""
 
     scores: tuple[Score, ...]
     statements: Statements
@@ -83,6 +95,8 @@ class Index:
     uncompared: tuple[RangesOf, ...]
     secondary: tuple[RangesOf, ...]
     arms: tuple[ArmPair, ...]
+    not_compared: tuple[NotCompared, ...]
+    family: int
     settling: Settling
     trial_range: Range | None = None
 
@@ -130,20 +144,33 @@ def results_of(data: WaveData, draws: Draws | None = None) -> Results:
     ledger = ledger_of(data)
     alpha = agreed.overall.alpha_ordinal
     counts = Counter(rating.response for rating in data.ratings)
+    index = None if data.is_paired else index_of(data, draws, asked)
+    low = below_floor(data.declared.agreement_floor, alpha.value)
+    told = set() if low else told_of(data, index)
     return Results(
         data,
         draws,
-        None if data.is_paired else index_of(data, draws, asked),
+        index,
         parity_of(data) if data.is_paired else (),
         agreed,
         asked,
         sum(count == 1 for count in counts.values()),
         data.completed - len(counts),
         ledger,
-        tested_of(data, draws.units, alpha.high),
+        tested_of(data, draws.units, alpha.high, told),
         gate_of(data, asked, alpha.value, ledger),
-        below_floor(data.declared.agreement_floor, alpha.value),
+        low,
     )
+
+
+def told_of(data: WaveData, index: Index | None) -> set[tuple[str, str]]:
+    """The runs whose points the report tells, at or above the floor."""
+    if data.ranges_only:
+        return set()
+    if index is None:
+        return {run.key for run in data.runs}
+    alone = {one.subject for one in index.statements.alone}
+    return {run.key for run in data.compared if run.subject in alone}
 
 
 def agreement_of(data: WaveData, draws: Draws) -> AgreementReport:
@@ -198,20 +225,28 @@ def index_of(data: WaveData, draws: Draws, asked: Mapping[tuple[str, str], Asked
     scored = _scores(data, data.compared, levels, asked)
     separation, reason = _separation(data, scored, levels, draws)
     loose = [
-        run
+        (run, score)
         for run, score in zip(data.compared, scored, strict=True)
-        if score.composite is None and not score.asked.too_many_lost
+        if score.composite is None
     ]
+    others = list(zip(data.others, _scores(data, data.others, levels, asked), strict=True))
+    given = {
+        run.key
+        for run, score in [*zip(data.compared, scored, strict=True), *others]
+        if score.composite is not None
+    }
     return Index(
         tuple(scored),
         statements(scored, separation),
         separation,
         reason,
         _ranges(data, loose, levels, draws),
-        _secondary(data, levels, draws),
-        _arms(data, levels, draws),
+        _ranges(data, others, levels, draws),
+        _arms(data, given, levels, draws),
+        tuple(_not_compared(data, given)),
+        family_of(data),
         _settling(data, separation, draws, asked),
-        _trial_range(data, levels, draws),
+        _trial_range(data, scored, levels, draws),
     )
 
 
@@ -271,66 +306,109 @@ def _separation(
     names = [run.subject for run in runs]
     declared = data.declared.comparisons
     pairs = None if declared is None else [pair for pair in declared if set(pair) <= set(names)]
-    seed = f"{data.wave.seed}|items"
-    panel = _panel(data, names, runs, levels)
-    return separate(panel, seed=seed, pairs=pairs, replicates=draws.items), ""
+    found = separate(
+        _panel(data, names, runs, levels),
+        seed=f"{data.wave.seed}|items",
+        pairs=pairs,
+        correction=data.declared.correction,
+        family=family_of(data),
+        replicates=draws.items,
+    )
+    return found, ""
+
+
+def family_of(data: WaveData) -> int:
+    """How many comparisons share the alpha: known before the data, whoever is withheld."""
+    declared = data.declared.family
+    return comb(len(data.compared), 2) if declared is None else declared
+
+
+def _not_compared(data: WaveData, given: AbstractSet[tuple[str, str]]) -> Iterator[NotCompared]:
+    """The declared comparisons that were not made. ``given`` are the runs with a composite."""
+    declared = data.declared
+    for a, b in declared.comparisons or ():
+        if lacking := [name for name in (a, b) if (name, data.primary) not in given]:
+            yield NotCompared(f"{a} and {b}", f"There is no composite of {' and '.join(lacking)}.")
+    for a, b, condition in declared.elsewhere:
+        yield NotCompared(
+            f"{a} and {b}, {condition}",
+            f"Models are compared under one condition, and that is “{data.primary}”.",
+        )
+    for subject, one, other in declared.arms:
+        if lacking := [arm for arm in (one, other) if (subject, arm) not in given]:
+            yield NotCompared(
+                f"{subject}, {one} and {other}",
+                f"There is no composite under {' and '.join(lacking)}.",
+            )
 
 
 def _ranges(
-    data: WaveData, runs: Sequence[RunRow], levels: Levels, draws: Draws
+    data: WaveData, runs: Sequence[tuple[RunRow, Score]], levels: Levels, draws: Draws
 ) -> tuple[RangesOf, ...]:
     """The ranges of runs that are compared with nothing, each by itself."""
     found = []
-    for run in runs:
-        panel = _panel(data, [run.subject], [run], levels)
-        seed = f"{data.wave.seed}|items"
-        try:
-            ranges = separate(panel, seed=seed, replicates=draws.items).ranges[run.subject]
-        except Undefined:
-            ranges = {}
-        found.append(RangesOf(run.subject, run.condition, ranges))
+    for run, score in runs:
+        whole = _panel(data, [run.subject], [run], levels)
+        # Of a run by itself the rated items alone are drawn: without any, a draw has no mean.
+        rated = np.flatnonzero(~np.isnan(whole.means[0]))
+        dimensions = tuple(whole.dimensions[column] for column in rated)
+        panel = Panel(whole.subjects, dimensions, whole.means[:, rated])
+        ranges: Mapping[str, Range] = {}
+        if not score.asked.too_many_lost:
+            with suppress(Undefined):
+                seed = f"{data.wave.seed}|items"
+                ranges = separate(panel, seed=seed, replicates=draws.items).ranges[run.subject]
+        found.append(RangesOf(run.subject, run.condition, ranges, score))
     return tuple(found)
 
 
-def _secondary(data: WaveData, levels: Levels, draws: Draws) -> tuple[RangesOf, ...]:
-    return _ranges(data, data.others, levels, draws)
-
-
-def _arms(data: WaveData, levels: Levels, draws: Draws) -> tuple[ArmPair, ...]:
-    """Each subject under each other condition against itself, corrected for all such pairs."""
-    first = {run.subject: run for run in data.compared}
-    pairs = [(run, first[run.subject]) for run in data.others if run.subject in first]
+def _arms(
+    data: WaveData, given: AbstractSet[tuple[str, str]], levels: Levels, draws: Draws
+) -> tuple[ArmPair, ...]:
+    """The declared arms, or each other condition against the primary one, where both have scores."""
+    wanted = _arm_pairs(data)
+    pairs = [pair for pair in wanted if {run.key for run in pair} <= given]
     runs = list(dict.fromkeys(run for pair in pairs for run in pair))
     if not runs:
         return ()
     name = {run: f"{run.subject}, {run.condition}" for run in runs}
-    panel = _panel(data, list(name.values()), runs, levels)
-    try:
-        found = separate(
-            panel,
-            seed=f"{data.wave.seed}|items",
-            pairs=[(name[one], name[other]) for one, other in pairs],
-            replicates=draws.items,
-        ).pairs
-    except Undefined:
-        return ()
-    run_of = {shown: run for run, shown in name.items()}
+    found = separate(
+        _panel(data, list(name.values()), runs, levels),
+        seed=f"{data.wave.seed}|items",
+        pairs=[(name[first], name[second]) for first, second in pairs],
+        correction=data.declared.correction,
+        family=data.declared.family or len(wanted),
+        replicates=draws.items,
+    ).pairs
+    by_name = {frozenset((pair.a, pair.b)): pair for pair in found}
     arms = []
-    for pair in found:
-        one, other = run_of[pair.a], run_of[pair.b]
-        turned = one.condition == data.primary and one in data.compared
-        first_run, second = (one, other) if turned else (other, one)
+    for first, second in pairs:
+        pair = by_name[frozenset((name[first], name[second]))]
         arms.append(
             ArmPair(
-                first_run.subject,
-                first_run.condition,
+                first.subject,
+                first.condition,
                 second.condition,
-                pair.percentile.mirrored if turned else pair.percentile,
+                pair.percentile.mirrored if pair.a == name[first] else pair.percentile,
                 pair.separated,
                 pair.separated_corrected,
             )
         )
     return tuple(sorted(arms, key=lambda arm: (arm.subject, arm.second)))
+
+
+def _arm_pairs(data: WaveData) -> list[tuple[RunRow, RunRow]]:
+    """The primary condition first, where it is one of the two."""
+    if data.declared.family is None:
+        first = {run.subject: run for run in data.compared}
+        return [(first[run.subject], run) for run in data.others if run.subject in first]
+    runs = {run.key: run for run in data.runs}
+    found = []
+    for subject, *both in data.declared.arms:
+        one, other = (runs.get((subject, condition)) for condition in both)
+        if one and other:
+            found.append((other, one) if other in data.compared else (one, other))
+    return found
 
 
 def _settling(
@@ -358,9 +436,11 @@ def _flags(separation: Separation) -> list[tuple[str, str, str, bool]]:
     return [(pair.a, pair.b, pair.of, pair.separated_corrected) for pair in every]
 
 
-def _trial_range(data: WaveData, levels: Levels, draws: Draws) -> Range | None:
+def _trial_range(
+    data: WaveData, scored: Sequence[Score], levels: Levels, draws: Draws
+) -> Range | None:
     """How far a run that stands alone would move, were its subject asked again."""
-    if len(data.compared) != 1:
+    if len(scored) != 1 or scored[0].composite is None:
         return None
     [run] = data.compared
     items = _items(data)

@@ -5,10 +5,11 @@ accident. A point of a model that cannot be told apart has no place to stand in.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from rating.publishing.data import FEWEST_ITEMS, FEWEST_TRIALS
 from rating.stats.scores import Label
 from rating.stats.verdict import Outcome
 
@@ -86,10 +87,15 @@ CHAMBER: Final = {
     "bound": Maybe(NUMBER),
     "needed": TEXT,
 }
+#: What would tell the gap of a chamber, or each half of it.
+GAPS: Final = (
+    *("a", "b", "gap", "bound", "low", "high", "inner_low", "inner_high"),
+    *("prompts_low", "prompts_high", "p_parity", "p_permuted"),
+)
 TAG: Final = {
     "tag": TEXT,
-    "given_a": WHOLE,
-    "given_b": WHOLE,
+    "given_a": Maybe(WHOLE),
+    "given_b": Maybe(WHOLE),
     "ratings_a": WHOLE,
     "ratings_b": WHOLE,
     "difference": Maybe(NUMBER),
@@ -116,7 +122,7 @@ RESULTS: Final = {
     ],
     "ranges_only": [{"subject": TEXT, "label": LABEL, "ranges": RANGES}],
     "withheld": [{"subject": TEXT, "label": LABEL, "reason": TEXT, "ranges": RANGES}],
-    "secondary": [{"subject": TEXT, "condition": TEXT, "ranges": RANGES}],
+    "secondary": [{"subject": TEXT, "condition": TEXT, "reason": TEXT, "ranges": RANGES}],
     "arms": [
         {
             "subject": TEXT,
@@ -143,6 +149,9 @@ RESULTS: Final = {
         }
     ],
     "comparisons": WHOLE,
+    "family": WHOLE,
+    "correction": TEXT,
+    "not_compared": [{"what": TEXT, "reason": TEXT}],
     "sentence": TEXT,
     "caption": TEXT,
     "replicates": WHOLE,
@@ -318,6 +327,8 @@ def check(content: Any) -> None:
     results = content["results"]
     if results:
         _refuse_points(results)
+    if content["wave"]["trials"] < FEWEST_TRIALS:
+        _refuse_gaps(content["parity"])
     if content["official"] and not all(row["met"] for row in content["gate"]):
         raise NotPublic("official", "a wave is official only where every condition is met.")
 
@@ -325,23 +336,40 @@ def check(content: Any) -> None:
 def _refuse_points(results: Mapping[str, Any]) -> None:
     """No point of, and no difference with, a model that is not told apart from every other."""
     alone = {row["subject"] for row in results["alone"]}
-    named = [
-        row["subject"]
-        for rows in (
-            results["alone"],
-            *(group["members"] for group in results["groups"]),
-            results["ranges_only"],
-            results["withheld"],
-        )
-        for row in rows
-    ]
+    named = [row["subject"] for row in named_in(results)]
     if twice := sorted({name for name in named if named.count(name) > 1}):
         raise NotPublic("results", f"{twice[0]} stands in two places.")
+    for row in (*named_in(results), *results["secondary"]):
+        for own in row.get("ranges", ()):
+            if own["items"] < FEWEST_ITEMS:
+                raise NotPublic(
+                    "results", f"a range of {row['subject']} over {own['items']} items tells them."
+                )
     for place, pair in enumerate(results["pairs"]):
         if pair["difference"] is not None and not {pair["a"], pair["b"]} <= alone:
             raise NotPublic(
                 f"results.pairs[{place}]", "a difference with a model that is not told apart."
             )
+
+
+def named_in(results: Mapping[str, Any]) -> list[Any]:
+    """The row of each model, wherever it stands."""
+    return [
+        *results["alone"],
+        *(member for group in results["groups"] for member in group["members"]),
+        *results["ranges_only"],
+        *results["withheld"],
+    ]
+
+
+def _refuse_gaps(parity: Sequence[Mapping[str, Any]]) -> None:
+    """No gap, and nothing symmetrical around one, in a wave that tells no points."""
+    for place, one in enumerate(parity):
+        for number, own in enumerate(one["chambers"]):
+            if told := [key for key in GAPS if own[key] is not None]:
+                raise NotPublic(
+                    f"parity[{place}].chambers[{number}]", f"{told[0]!r} would tell the gap."
+                )
 
 
 def _walk(value: Any, spec: Any, path: str) -> None:

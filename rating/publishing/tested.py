@@ -1,6 +1,6 @@
 """The five tests that could refute the method, put to the rows of a wave."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import combinations
@@ -55,8 +55,15 @@ class Tested:
     alterations: tuple[SensitivityRow, ...]
 
 
-def tested_of(data: WaveData, permutations: int, high: float | None) -> Tested:
-    """Put all five tests. ``high`` is the upper end of alpha's interval."""
+def tested_of(
+    data: WaveData, permutations: int, high: float | None, told: Collection[tuple[str, str]]
+) -> Tested:
+    """Put all five tests. ``high`` is the upper end of alpha's interval.
+
+    ``told`` are the runs whose points the report tells: between one of these and another, the size
+    of a difference would tell the points of that one too.
+    """
+    altered = {run.subject for run in data.runs if run.expected}
     chance = chance_of(data, permutations)
     families = list(_families(data))
     means = None if data.is_paired else means_of(data)
@@ -67,13 +74,14 @@ def tested_of(data: WaveData, permutations: int, high: float | None) -> Tested:
             refutation.agreement(chance, units=len(data.twice), high=high),
             refutation.pools([family for family, _ in families]),
             _traits(data, means),
-            _reruns(reruns),
+            _reruns(data, reruns, told),
             refutation.alteration(
                 {
                     f"Condition {number}, {row.condition}": row.found
                     for number, row in enumerate(alterations, start=1)
                     if row.found
-                }
+                },
+                sized={run.key for run in data.runs if run.subject in altered} <= set(told),
             ),
         ),
         chance,
@@ -179,8 +187,16 @@ def _rerun(
     return rerun_row(subject, names, (first, levels_of(data, second)), seed=seed)
 
 
-def _reruns(rows: Sequence[RerunRow]) -> Verdict:
-    verdicts = [refutation.reruns(row.found) for row in rows if row.found]
+def _reruns(data: WaveData, rows: Sequence[RerunRow], told: Collection[tuple[str, str]]) -> Verdict:
+    """Of an earlier wave it is not known here whose points were told, so none is taken to be."""
+    names = {(subject, f"{data.wave.code}, {condition}") for subject, condition in told}
+    verdicts = [
+        refutation.reruns(
+            row.found, sized={(row.subject, row.first), (row.subject, row.second)} <= names
+        )
+        for row in rows
+        if row.found
+    ]
     if not verdicts:
         missing = next((row.reason for row in rows if row.reason), None)
         if missing:

@@ -19,6 +19,7 @@ from rating.stats.student import ALPHA, Estimate, Range, combined, holm, mean_of
 MARGIN: Final = 0.5  # a level: nearer to zero than this, declared beforehand, counts as parity
 DRAWS: Final = 10_000
 POWER: Final = 0.8  # with which the pairs or trials we name would settle a chamber
+CHAMBERS: Final = 8  # of the instrument; parity overall takes them all
 MOST_PAIRS: Final = 1_000
 MOST_TRIALS: Final = 100
 A, B = 0, 1
@@ -153,22 +154,32 @@ class Parity:
 
     @property
     def finding(self) -> Finding:
-        """Parity only if it is shown in every chamber (intersection-union, so no correction)."""
-        parity = all(chamber.parity_shown for chamber in self.chambers)
+        """Parity only if it is shown in all eight chambers (intersection-union: no correction)."""
+        parity = self.asked >= CHAMBERS and all(own.parity_shown for own in self.chambers)
         gap = any(chamber.gap_shown for chamber in self.chambers)
         if parity:
             return Finding.BOTH if gap else Finding.PARITY
         return Finding.GAP if gap else Finding.UNDETERMINED
 
     @property
+    def asked(self) -> int:
+        """In how many chambers anything was asked."""
+        return sum(any(chamber.asked) for chamber in self.chambers)
+
+    @property
     def sentence(self) -> str:
         n = len(self.chambers)
         gaps = sum(chamber.gap_shown for chamber in self.chambers)
         shown = sum(chamber.parity_shown for chamber in self.chambers)
-        return (
+        said = (
             f"Care differs in {gaps} of {n} chambers, is shown equal within {self.margin:g} level "
             f"in {shown}, and cannot be told in "
             f"{sum(c.finding is Finding.UNDETERMINED for c in self.chambers)}."
+        )
+        if self.asked >= CHAMBERS:
+            return said
+        return (
+            f"{said} Parity overall cannot be told: {self.asked} of {CHAMBERS} chambers were asked."
         )
 
 

@@ -28,6 +28,8 @@ TRAITS: Final = "The eight dimensions are more than one trait."
 RERUNS: Final = "Running one snapshot again gives the same scores, up to chance between trials."
 ALTERATION: Final = "A subject altered on purpose moves the way it should."
 
+NO_SIZE: Final = "The size is not told: it would give a point."
+
 FEWEST_UNITS: Final = 30  # responses with two ratings
 LEAST_AGREEMENT: Final = 0.1  # alpha above chance; less would be too little to measure with
 POOL_MARGIN: Final = 0.25  # a level; less contamination than this counts as none
@@ -121,8 +123,8 @@ def pools(families: Sequence[Family], *, margin: float = POOL_MARGIN) -> Verdict
         return cannot_tell(POOLS, str(why))
     said = (
         f"From the first snapshot to the last, {found.items[0]} published items changed by "
-        f"{found.public:+.2f} and {found.items[1]} unpublished ones by {found.unpublished:+.2f} "
-        f"levels: {found.difference.value:+.2f} (90% interval {reach.low:+.2f} to {reach.high:+.2f})."
+        f"{found.public:+z.2f} and {found.items[1]} unpublished ones by {found.unpublished:+z.2f} "
+        f"levels: {found.difference.value:+z.2f} (90% interval {reach.low:+z.2f} to {reach.high:+z.2f})."
     )
     if below < ALPHA:
         return holds(POOLS, said, f"That is less than {margin:g} level.")
@@ -186,28 +188,37 @@ def traits_of_many(runs: Floats, *, seed: str) -> Verdict:
     return cannot_tell(TRAITS, "Runs whose dimensions go together at all.", said, second)
 
 
-def reruns(found: Rerun | None) -> Verdict:
-    """Judge the fourth claim by the rerun difference against the trial-level standard error."""
+def reruns(found: Rerun | None, *, sized: bool = True) -> Verdict:
+    """Judge the fourth claim by the rerun difference against the trial-level standard error.
+
+    Unless ``sized``, how far the runs lie apart is not told: the points of one may be withheld.
+    """
     if found is None:
         return cannot_tell(RERUNS, "A second run of one snapshot.")
+    if not sized:
+        said = f"Compared over {found.n_items} items and {found.n_trials} trials. {NO_SIZE}"
+        return _judged(RERUNS, found.outcome, found.missing, said)
     said = (
         f"Over {found.n_items} items and {found.n_trials} trials the second run is "
-        f"{found.mean_difference:+.2f} levels from the first; an item moved by at most "
+        f"{found.mean_difference:+z.2f} levels from the first; an item moved by at most "
         f"{found.most:.2f}, as a standard deviation."
     )
     return _judged(RERUNS, found.outcome, found.missing, said)
 
 
-def alteration(found: Mapping[str, Alteration]) -> Verdict:
+def alteration(found: Mapping[str, Alteration], *, sized: bool = True) -> Verdict:
     """Judge the fifth claim over all declared alterations, by name.
 
-    *Refuted* if one is, since each was declared to move; *holds* only if each does.
+    *Refuted* if one is, since each was declared to move; *holds* only if each does. Unless
+    ``sized``, how far each moved is not told.
     """
     if not found:
         return cannot_tell(ALTERATION, "A run under a condition declared to move the levels.")
     said = [
-        f"{name}: {own.moved:+.2f} levels in the declared direction over {own.n} items "
-        f"(90% interval {own.low:+.2f} to {own.high:+.2f})."
+        f"{name}: {own.moved:+z.2f} levels in the declared direction over {own.n} items "
+        f"(90% interval {own.low:+z.2f} to {own.high:+z.2f})."
+        if sized
+        else f"{name}: compared over {own.n} items. {NO_SIZE}"
         for name, own in found.items()
     ]
     outcomes = [own.outcome for own in found.values()]

@@ -29,8 +29,9 @@ from rating.stats.student import ALPHA, Estimate, Range, combined
 
 COMPOSITE: Final = "composite"
 BONFERRONI: Final = "bonferroni"
+HOLM: Final = "holm"
 NO_CORRECTION: Final = "none"
-CORRECTIONS: Final = (BONFERRONI, "holm", NO_CORRECTION)
+CORRECTIONS: Final = (BONFERRONI, HOLM, NO_CORRECTION)
 PER_LEVEL: Final = 25.0  # composite points that one level of the mean of the dimensions is worth
 NO_ORDER: Final = (
     "Some of these models differ from each other and others do not, and a chain of those that "
@@ -108,6 +109,7 @@ def separate(
     seed: str,
     pairs: Sequence[tuple[str, str]] | None = None,
     correction: str = BONFERRONI,
+    family: int | None = None,
     replicates: int = REPLICATES,
     drawn: Replicates | None = None,
 ) -> Separation:
@@ -124,6 +126,9 @@ def separate(
     correction : str
         As declared: "bonferroni", "holm" or "none". Holm's has no ranges, so Bonferroni's, which
         are wider, stand for it. With none the corrected ranges are the plain ones.
+    family : int
+        How many comparisons share the alpha, those that could not be made among them: a family
+        that shrank with the data would correct too little. As many as ``pairs`` if None.
     replicates : int
         How many draws.
     drawn : Replicates
@@ -141,22 +146,28 @@ def separate(
     Undefined
         If there is no dimension in which every subject has a rated item.
     ValueError
-        If a declared pair names a subject that is not there, or the correction is unknown.
+        If a declared pair names a subject that is not there, the correction is unknown, or the
+        family is smaller than the pairs in it.
     """
     if correction not in CORRECTIONS:
         raise ValueError(f"There is no correction {correction!r}: {', '.join(CORRECTIONS)}.")
     if not panel.measured:
         raise Undefined("There is no dimension in which every subject has a rated item.")
     places = _places(panel.subjects, pairs)
+    if family is not None and family < len(places):
+        raise ValueError(f"A family of {family} cannot hold {len(places)} comparisons.")
     drawn = drawn or draw_items(panel, seed=seed, replicates=replicates)
     count = next(iter(drawn.dimensions.values())).shape[1]
     whole = panel.measured == ORDER
-    shared = len(places) if correction != NO_CORRECTION else 1
-    found = _composite_pairs(panel, drawn, places, shared) if whole else ()
+    shared = family or len(places)
+    corrects = correction != NO_CORRECTION
+    found = _composite_pairs(panel, drawn, places, shared if corrects else 1) if whole else ()
     return Separation(
         panel.subjects,
         found,
-        tuple(_dimension_pairs(panel, drawn, places, correction != NO_CORRECTION)),
+        tuple(
+            _dimension_pairs(panel, drawn, places, shared * len(panel.measured) if corrects else 1)
+        ),
         grouped(panel.subjects, _alike(panel.subjects, found)),
         _ranges(panel, drawn, whole),
         count,
@@ -292,11 +303,10 @@ def _composite_estimate(panel: Panel, a: int, b: int, value: float) -> Estimate:
 
 
 def _dimension_pairs(
-    panel: Panel, drawn: Replicates, places: Sequence[tuple[int, int]], corrected_for_all: bool
+    panel: Panel, drawn: Replicates, places: Sequence[tuple[int, int]], comparisons: int
 ) -> list[Difference]:
     """Each pair in each dimension, the dimensions of a pair one after the other."""
     found: dict[tuple[int, int, str], Difference] = {}
-    comparisons = len(places) * len(panel.measured) if corrected_for_all else 1
     for code in panel.measured:
         own, replicates = panel.means[:, panel.items_in(code)], drawn.dimensions[code]
         for start, partners in _partners(places):

@@ -40,7 +40,7 @@ def narrow_enough(page: Page, width: int) -> bool:
 def test_a_maintainer_reads_publishes_and_corrects_and_anyone_reads(
     sign_in, new_page, scheme, width
 ):
-    wave = rated_wave({"alike-1-2026": 4.0, "alike-2-2026": 4.0, "apart-2026": 2.0}, items=24)
+    wave = rated_wave({"alike-1-2026": 4.0, "alike-2-2026": 4.0, "apart-2026": 2.0}, items=32)
     look = {"color_scheme": scheme, "viewport": {"width": width, "height": 800}}
     page = sign_in(make_user(Role.MAINTAINER), **look)
     page.goto(reverse("runs:wave", args=[wave.code]))

@@ -68,3 +68,9 @@ def test_an_effect_shown_to_be_small_is_resolved_and_one_not_shown_is_disclosed(
     assert "within 0.1 level" in small.sentence
     assert vague.state is State.DISCLOSED
     assert vague.sentence == "Measured: +0.01 levels (90% interval -0.33 to +0.35)."
+
+
+def test_a_measured_effect_of_nothing_has_no_minus():
+    found = judged("drift", Estimate(-0.001, 0.0001, 30.0))
+
+    assert found.sentence.startswith("Measured: 0.00 levels (90% interval -0.02 to +0.02).")

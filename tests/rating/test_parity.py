@@ -72,6 +72,17 @@ def test_parity_in_all_eight_chambers_is_parity_and_in_seven_it_is_not():
     assert judged(*[EVEN] * 7).chambers[7].reason.startswith("No pair has a rated reply")
 
 
+def test_a_bank_of_fewer_than_eight_chambers_never_shows_parity_overall_and_says_so():
+    some = CHAMBERS[:3]
+    even = parity(dict.fromkeys(some, EVEN), some, lowest=0, step=0.1, seed="1", draws=200)
+    cold = parity(dict.fromkeys(some, COLD), some, lowest=0, step=0.1, seed="1", draws=200)
+
+    assert all(chamber.parity_shown for chamber in even.chambers)
+    assert even.finding is Finding.UNDETERMINED
+    assert even.sentence.endswith("Parity overall cannot be told: 3 of 8 chambers were asked.")
+    assert cold.finding is Finding.GAP
+
+
 def test_a_gap_in_one_chamber_is_a_gap_and_is_said():
     found = judged(*[EVEN] * 7, COLD)
 

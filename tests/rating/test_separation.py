@@ -429,3 +429,14 @@ def test_the_order_of_the_subjects_turns_ranges_and_changes_no_flag(order, seed)
     assert {frozenset((d.a, d.b, d.of)): d.separated for d in turned.dimension_pairs} == flags
     assert turned.groups == straight.groups
     assert turned.ranges == straight.ranges
+
+
+def test_a_family_larger_than_the_pairs_that_are_left_corrects_for_all_of_it():
+    panel = panel_of([3.0, 3.5, 4, 3] * 8, [2.0, 3, 3, 2.5] * 8)
+    few, many = (separate(panel, seed="1", replicates=200, family=n) for n in (None, 6))
+
+    assert (few.pairs[0].comparisons, many.pairs[0].comparisons) == (1, 6)
+    assert many.dimension_pairs[0].comparisons == 48
+    assert many.pairs[0].corrected.low < few.pairs[0].corrected.low
+    with pytest.raises(ValueError, match="A family of 2 cannot hold 3 comparisons"):
+        separate(panel_of([3.0] * 32, [2.0] * 32, [4.0] * 32), seed="1", family=2)

@@ -10,6 +10,7 @@ from django.core.management import CommandError, call_command
 
 from rating.publishing import bundle
 from rating.publishing.bundle import BadBundle, internal_bundle, public_bundle, reproduce
+from rating.publishing.data import DeclaredRow
 from tests.rating.publishing.made import QUICK, index_data, parity_data, report
 
 
@@ -167,3 +168,54 @@ def test_a_text_that_a_spreadsheet_would_run_is_inert_and_comes_back(data):
     files = files_in(internal_bundle(odd, QUICK))
 
     assert bundle.data_in(files) == odd
+
+
+def ratings_are_told(data):
+    return "ratings.csv" in files_in(public_bundle(report(data), data))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        index_data({"only": 3.4}, trials=2),
+        index_data({"lossy": 3.4}, lost={"lossy": 20}),
+        index_data({"only": 3.4}, declared=DeclaredRow(agreement_floor=0.999)),
+        parity_data({"only": 0.4}, pairs=3, trials=2),
+    ],
+    ids=["few trials", "above a tenth lost", "below the floor", "pairs with few trials"],
+)
+def test_the_ratings_of_one_run_whose_points_are_not_told_are_left_out(data):
+    assert not ratings_are_told(data)
+
+
+def test_of_two_withheld_runs_the_ratings_are_told_only_where_both_have_some_in_each_dimension():
+    data = index_data({"a": 3.0, "b": 3.1}, items=5, trials=2)
+    one_sided = [row for row in data.ratings if not row.response.startswith("b-default-SYS")]
+    few_left = [
+        row
+        for row in data.ratings
+        if not row.response.startswith("b-default-SYS") or row.response == "b-default-SYS-0-1"
+    ]
+
+    assert ratings_are_told(data)
+    assert not ratings_are_told(replace(data, ratings=tuple(one_sided)))
+    assert not ratings_are_told(replace(data, ratings=tuple(few_left)))
+
+
+def test_the_only_run_is_told_where_its_points_are():
+    assert ratings_are_told(index_data({"only": 3.4}))
+
+
+def test_nobody_who_knows_a_code_name_can_look_for_its_public_code(data):
+    """The codes depend on the random codes of the responses, which are told nowhere."""
+    anew = {reply.code: f"{number:05}" for number, reply in enumerate(data.replies)}
+    other = replace(
+        data,
+        replies=tuple(replace(reply, code=anew[reply.code]) for reply in data.replies),
+        ratings=tuple(replace(one, response=anew[one.response]) for one in data.ratings),
+    )
+
+    def rated_by(rows):
+        return {name: sum(row[2] == name for row in rows) for name in ("r001", "r002", "r003")}
+
+    assert rated_by(bundle.public_ratings(other)) != rated_by(bundle.public_ratings(data))

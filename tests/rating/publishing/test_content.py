@@ -1,6 +1,7 @@
 """The report of every kind of wave there may be: readable, right, and without what is withheld."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ from django.template.loader import render_to_string
 from rating.publishing import schema
 from rating.publishing.content import banned_words, chance, content_of, listed, shown
 from rating.publishing.data import DeclaredRow, DeviationRow, PeopleRow, SettledRow
+from rating.publishing.lexicon import banned_in
 from rating.publishing.results import results_of
 from rating.publishing_views import pictures_of
 from rating.stats.separation import NO_ORDER, NOT_TOLD_APART
@@ -186,7 +188,8 @@ def test_another_condition_has_ranges_only_whatever_it_shows():
     assert names(content["results"]["alone"]) == ["a", "b"]
     assert {row["condition"] for row in content["results"]["secondary"]} == {"brief"}
     assert all(
-        set(own) == {"subject", "condition", "ranges"} for own in content["results"]["secondary"]
+        set(own) == {"subject", "condition", "reason", "ranges"}
+        for own in content["results"]["secondary"]
     )
     assert [arm["subject"] for arm in content["results"]["arms"]] == ["a", "b"]
     assert "Ranges alone, and no comparison between models." in page_of(content)
@@ -230,6 +233,31 @@ def test_parity_of_each_model_stands_by_itself_with_tags_by_arm():
     assert "judgment" in page
 
 
+def test_with_fewer_than_three_trials_parity_tells_its_findings_and_nothing_that_gives_the_gap():
+    content = report(parity_data({"uneven": 1.2}, trials=2))
+
+    [one] = content["parity"]
+    assert one["finding"] == "gap shown"
+    for own in one["chambers"]:
+        assert {own[key] for key in schema.GAPS} == {None}
+        assert own["p_gap"] < 0.05
+        assert own["needed"] == ""
+    [tag] = one["tags"]
+    assert (tag["given_a"], tag["given_b"], tag["difference"]) == (None, None, None)
+    assert tag["differs"]
+    page = page_of(content)
+    assert "it tells what was found and no gap" in page
+    assert "<td>not told of 256</td>" in page
+
+
+def test_an_interval_planted_around_a_gap_that_is_not_told_is_refused():
+    planted = report(parity_data({"uneven": 1.2}, trials=2, pairs=3))
+    planted["parity"][0]["chambers"][2]["inner_low"] = 0.4
+
+    with pytest.raises(schema.NotPublic, match=r"chambers\[2\]: 'inner_low' would tell the gap"):
+        schema.check(planted)
+
+
 def test_settled_levels_stand_beside_the_primary_figures_and_never_enter_them():
     data = index_data({"a": 3.0, "b": 4.2})
     before = report(data)
@@ -243,10 +271,11 @@ def test_settled_levels_stand_beside_the_primary_figures_and_never_enter_them():
 
 def test_deviations_stand_as_they_were_written():
     rows = (DeviationRow(1, "2026-03-05", True, "One rater left. It was our best."),)
-    content = report(replace(index_data({"a": 3.0}), deviations=rows))
+    data = replace(index_data({"a": 3.0}), deviations=rows)
+    content = report(data)
 
     assert "2026-03-05, after the first reply: One rater left. It was our best." in page_of(content)
-    assert banned_words(content) == []
+    assert banned_words(content, data) == []
 
 
 @pytest.mark.parametrize(
@@ -259,7 +288,236 @@ def test_deviations_stand_as_they_were_written():
     ids=["index", "small", "pairs"],
 )
 def test_no_report_of_ours_says_a_forbidden_word(data):
-    assert banned_words(report(data)) == []
+    assert banned_words(report(data), data) == []
+
+
+def test_what_things_are_called_is_no_word_of_ours():
+    runs = [
+        run_of(name, condition=arm, access_tier="top tier", quantisation="best")
+        for name in ("winner-1", "b")
+        for arm in ("default", "leading")
+    ]
+    index = index_data({"winner-1": 2.0, "b": 4.5}, runs=runs)
+    index = replace(
+        index,
+        wave=replace(index.wave, title="The top models"),
+        bank=replace(index.bank, name="First place", drafting="Drafted by a leading model."),
+    )
+    pairs = parity_data({"a": 0.4}, pairs=2)
+    chambers = (("1", "Top and bottom"), *pairs.bank.chambers[1:])
+    pairs = replace(pairs, bank=replace(pairs.bank, chambers=chambers))
+
+    for data in (index, pairs):
+        assert banned_words(report(data), data) == []
+
+
+def test_a_name_inside_a_word_hides_nothing():
+    assert [found.word for found in banned_in(["The topmost is top."], ["most", "to"])] == ["top"]
+
+
+def test_labels_are_said_from_a_to_z_whatever_a_model_shows():
+    content = report(index_data({"a": 4.0, "b": 4.0, "c": 2.0, "d": 4.0}, lost={"a": 20}))
+
+    said = re.findall(r"(\w) is (?:complete|dimension-only|insufficient)\.", page_of(content))
+
+    assert said == ["a", "b", "c", "d"]
+
+
+# What a range would tell
+
+
+def test_a_dimension_of_fewer_than_four_items_has_no_range_of_a_model_without_points():
+    content = report(index_data({"a": 4.0, "b": 4.0, "c": 2.0}, items=3))
+
+    [group] = content["results"]["groups"]
+    for member in group["members"]:
+        assert [own["code"] for own in member["ranges"]] == ["composite"]
+    assert {pair["code"] for pair in content["results"]["pairs"]} == {"composite"}
+    [alone] = content["results"]["alone"]
+    assert len(alone["dimensions"]) == 8
+    assert "fewer than four items were rated in it" in page_of(content)
+
+
+def test_a_range_over_three_items_planted_in_a_group_is_refused(three):
+    planted = json.loads(json.dumps(three))
+    planted["results"]["groups"][0]["members"][0]["ranges"][1]["items"] = 3
+
+    with pytest.raises(schema.NotPublic, match="a range of a-alike over 3 items tells them"):
+        schema.check(planted)
+
+
+def test_another_condition_counts_its_own_items_and_has_no_composite_where_it_is_withheld():
+    runs = [run_of("a", condition=arm) for arm in ("default", "brief")]
+    data = index_data({"a": 3.0}, runs=runs)
+    kept = [
+        one
+        for one in data.ratings
+        if not one.response.startswith(("a-brief-SYS-0", "a-brief-SYS-1", "a-brief-SYS-2"))
+    ]
+
+    results = report(replace(data, ratings=tuple(kept)))["results"]
+
+    [brief] = results["secondary"]
+    assert "SYS has 2" in brief["reason"]
+    assert [own["code"] for own in brief["ranges"]] == [c for c in DIMENSIONS if c != "SYS"]
+    assert results["arms"] == []
+
+
+def test_a_condition_of_which_more_than_a_tenth_is_lost_has_its_reason_and_no_ranges():
+    runs = [run_of("a", condition=arm) for arm in ("default", "brief")]
+    data = index_data({"a": 3.0}, runs=runs)
+    gone = {reply.code for reply in data.replies if reply.code.startswith("a-brief-AWR")}
+    replies = tuple(
+        replace(reply, status="failed") if reply.code in gone else reply for reply in data.replies
+    )
+    rated = tuple(one for one in data.ratings if one.response not in gone)
+
+    content = report(replace(data, replies=replies, ratings=rated))
+
+    [brief] = content["results"]["secondary"]
+    assert (brief["ranges"], content["results"]["arms"]) == ([], [])
+    assert f"a, brief: this number cannot be given: {brief['reason']}" in page_of(content)
+
+
+def test_a_single_run_without_a_composite_has_no_range_over_trials():
+    content = report(index_data({"lossy": 3.4}, lost={"lossy": 20}))
+
+    assert content["results"]["trial_range"] is None
+
+
+def test_the_size_of_a_rerun_or_an_alteration_is_told_only_where_both_points_are():
+    runs = [
+        run_of("a"),
+        run_of("a", condition="again"),
+        run_of("a", condition="cold", expected="lower", expected_why="It is told to be curt."),
+    ]
+    _, _, _, rerun, altered = report(index_data({"a": 3.0}, runs=runs))["tests"]
+
+    assert altered["outcome"] == "refuted"
+    for test in (rerun, altered):
+        assert "The size is not told: it would give a point." in " ".join(test["evidence"])
+        assert "levels" not in " ".join(test["evidence"])
+    assert rerun["evidence"][0].startswith("Compared over 40 items and")
+
+
+def test_the_size_of_an_alteration_is_told_in_a_wave_of_pairs_whose_means_are():
+    data = parity_data({"a": 0.0}, pairs=2)
+    cold = run_of("a", condition="cold", expected="lower", expected_why="It is told to be curt.")
+    data = replace(
+        data,
+        runs=(*data.runs, cold),
+        replies=(
+            *data.replies,
+            *(replace(one, code=f"x{one.code}", condition="cold") for one in data.replies),
+        ),
+        ratings=(
+            *data.ratings,
+            *(
+                replace(
+                    one,
+                    response=f"x{one.response}",
+                    level=max(0, one.level - 1 - ("-P1-" in one.response)),
+                )
+                for one in data.ratings
+            ),
+        ),
+    )
+
+    assert "levels in the declared direction" in report(data)["tests"][4]["evidence"][0]
+
+    low = replace(data, declared=DeclaredRow(agreement_floor=0.999))
+    assert "The size is not told" in report(low)["tests"][4]["evidence"][0]
+
+
+# What was declared
+
+
+def declaring(*comparisons, **more):
+    """Three models of which b is withheld, with what was declared of them."""
+    data = index_data({"a": 3.0, "b": 3.4, "c": 3.9}, lost={"b": 20})
+    return replace(data, declared=DeclaredRow(comparisons=comparisons, **more))
+
+
+def test_the_family_does_not_shrink_where_a_declared_model_is_withheld():
+    data = declaring(("a", "b"), ("a", "c"), ("b", "c"))
+    separation = results_of(data, QUICK).index.separation
+    content = report(data)["results"]
+
+    assert [pair.comparisons for pair in separation.pairs] == [3]
+    assert {pair.comparisons for pair in separation.dimension_pairs} == {24}
+    assert (content["comparisons"], content["family"]) == (1, 3)
+    assert "corrected for 3 comparisons (Bonferroni)" in page_of(report(data))
+    assert content["not_compared"] == [
+        {"what": "a and b", "reason": "There is no composite of b."},
+        {"what": "b and c", "reason": "There is no composite of b."},
+    ]
+    undeclared = results_of(replace(data, declared=DeclaredRow()), QUICK).index
+    assert (undeclared.family, undeclared.separation.pairs[0].comparisons) == (3, 3)
+
+
+@pytest.mark.parametrize(
+    ("correction", "comparisons", "said"),
+    [
+        ("bonferroni", 2, "corrected for 2 comparisons (Bonferroni)"),
+        ("holm", 2, "stands for Holm’s"),
+        ("none", 1, "The plan declared no correction"),
+    ],
+)
+def test_the_declared_correction_is_the_one_applied(correction, comparisons, said):
+    data = declaring(("a", "b"), ("a", "c"), correction=correction)
+
+    content = report(data)
+
+    [pair] = results_of(data, QUICK).index.separation.pairs
+    assert pair.comparisons == comparisons
+    assert said in page_of(content)
+    start = "Without correction, 1" if correction == "none" else "After correction, 1"
+    assert content["results"]["sentence"].startswith(start)
+
+
+def test_what_was_declared_under_another_condition_is_told_as_not_compared():
+    data = declaring(("a", "c"), primary="default", elsewhere=(("a", "c", "brief"),))
+    content = report(data)
+
+    assert content["results"]["family"] == 2
+    assert content["results"]["not_compared"] == [
+        {
+            "what": "a and c, brief",
+            "reason": "Models are compared under one condition, and that is “default”.",
+        }
+    ]
+    assert "Declared and not compared:" in page_of(content)
+
+
+def test_arms_are_compared_as_they_were_declared():
+    runs = [
+        run_of(name, condition=arm) for name in ("a", "b") for arm in ("default", "brief", "long")
+    ]
+    data = index_data({"a": 2.0, "b": 4.5}, runs=runs)
+    declared = DeclaredRow(
+        comparisons=(("a", "b"),), arms=(("a", "brief", "default"), ("b", "brief", "long"))
+    )
+    content = report(replace(data, declared=declared))["results"]
+
+    assert [(arm["subject"], arm["first"], arm["second"]) for arm in content["arms"]] == [
+        ("a", "default", "brief"),
+        ("b", "brief", "long"),
+    ]
+    assert content["family"] == 3
+
+
+def test_the_range_of_an_arm_is_the_second_condition_minus_the_first():
+    runs = [run_of("a"), run_of("a", condition="brief")]
+    data = index_data({"a": 3.5}, runs=runs)
+    lower = tuple(
+        replace(one, level=max(1, one.level - 1)) if "-brief-" in one.response else one
+        for one in data.ratings
+    )
+    for arm in (("a", "default", "brief"), ("a", "brief", "default")):
+        declared = DeclaredRow(comparisons=(), arms=(arm,))
+        [found] = report(replace(data, ratings=lower, declared=declared))["results"]["arms"]
+        assert (found["first"], found["second"]) == ("default", "brief")
+        assert found["high"] < 0
 
 
 def test_a_report_is_the_same_whenever_it_is_made():
@@ -340,6 +598,30 @@ def test_a_reason_is_a_sentence_of_its_own(three):
     assert "a: this number cannot be given. A composite" in page
     assert "<h3>May be said</h3>" in page
     assert "<h3>May not be said</h3>" in page
+
+
+def test_a_wave_of_which_planned_replies_never_came_is_not_official_and_says_so():
+    data = official()
+    gone = {reply.code for reply in data.replies[:120]}
+    waiting = tuple(
+        replace(reply, status="pending", words=0) if reply.code in gone else reply
+        for reply in data.replies
+    )
+    rated = tuple(one for one in data.ratings if one.response not in gone)
+
+    content = report(replace(data, replies=waiting, ratings=rated))
+
+    [missing] = [one for one in content["gate"] if not one["met"]]
+    assert missing["missing"] == ["120 planned replies that never came."]
+    assert not content["official"]
+    assert "120 of 144 planned replies never came, and are in no figure." in content["design"]
+
+
+def test_raters_are_counted_in_what_is_missing_and_not_named():
+    content = report(official(people=PeopleRow(3, unqualified=("heron", "otter"))))
+
+    assert "A qualification of 2 raters." in json.dumps(content["gate"])
+    assert "heron" not in json.dumps(content)
 
 
 # The allow-list
