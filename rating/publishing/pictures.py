@@ -266,7 +266,7 @@ def parity_picture(
     drawing.line(0, bottom + LINE + 4, width, bottom + LINE + 4, "edge")
     for tick in (-2, -1, 0, 1, 2):
         drawing.text(f"{tick:g}", axis.at(tick), bottom + LINE, "soft", "middle")
-    drawing.text(_short(f"All eight: {one['finding']}", width), 0, bottom + 2.4 * LINE, "ink")
+    drawing.text(_short(f"Overall: {one['finding']}", width), 0, bottom + 2.4 * LINE, "ink")
     return _named(drawing.svg(), f"{name}-{width}", one["sentence"], _about_parity(one))
 
 
