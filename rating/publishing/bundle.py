@@ -196,7 +196,7 @@ def reproduce(path: Path) -> Reproduced:
         found = _agreement_again(content, files[RATINGS])
         figures = _count(found)
         said = [
-            {"name": row["name"], "alpha": row["alpha"], "exact": row["exact"]}
+            {what: row[what] for what in ("name", "alpha", "ac2", "exact")}
             for row in content["agreement"]["rows"]
         ]
         differences += _differing(said, found, "agreement")
@@ -273,7 +273,12 @@ def _agreement_again(content: Content, ratings: str) -> list[Content]:
         dimensions=names,
     )
     return [
-        {"name": name, "alpha": figure_of(own.alpha_ordinal), "exact": figure_of(own.percent_exact)}
+        {
+            "name": name,
+            "alpha": figure_of(own.alpha_ordinal),
+            "ac2": figure_of(own.ac2_ordinal),
+            "exact": figure_of(own.percent_exact),
+        }
         for name, own in report.rows
     ]
 

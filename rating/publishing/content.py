@@ -32,6 +32,10 @@ CARE: Final = (
     "you, needs help now, call your local emergency number or a crisis line. Crisis items "
     "are not put to models by default, and nothing here says how a model acts in a crisis."
 )
+AC2_MEANING: Final = (
+    "AC2 is Gwet's, with ordinal weights: it takes less for chance where most ratings are of one "
+    "level, and its interval is by Student's t over responses."
+)
 #: What people wrote, or what things are called, is not held against the lexicon.
 NAMES: Final = frozenset(
     {
@@ -529,7 +533,7 @@ def _agreement(results: Results) -> Content:
     report = results.agreement
     return {
         "sentence": report.sentence,
-        "about": f"{report.alpha_meaning} {report.meaning}",
+        "about": f"{report.alpha_meaning} {AC2_MEANING} {report.meaning}",
         "floor": results.data.declared.agreement_floor,
         "half_rated": results.half_rated,
         "unrated": results.unrated,
@@ -545,6 +549,7 @@ def _agreement(results: Results) -> Content:
                 "exact": figure_of(own.percent_exact),
                 "within_one": figure_of(own.percent_within_one),
                 "alpha": figure_of(own.alpha_ordinal),
+                "ac2": figure_of(own.ac2_ordinal),
                 "sufficient": own.sufficient,
                 "unused": own.unused,
             }

@@ -5,7 +5,14 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final
 
+from rating.breakdown_chart import LIGHT as LIGHT_ROWS
 from rating.document import Document, Facts, Heading, Paragraph, Part, Picture, Table
+from rating.publishing.agreed_picture import (
+    agreement_caption,
+    agreement_picture,
+    agreement_sentence,
+    tells_ac2,
+)
 from rating.publishing.content import listed
 from rating.publishing.data import FEWEST_TRIALS
 from rating.publishing.health_pictures import shown_of
@@ -198,27 +205,24 @@ def _parity(content: Row) -> Iterator[Part]:
 def _agreement(content: Row) -> Iterator[Part]:
     agreement = content["agreement"]
     yield Heading("Agreement")
-    floor = agreement["floor"]
-    yield Paragraph(
-        f"{agreement['sentence']} "
-        + (
-            "No floor was declared beforehand."
-            if floor is None
-            else f"The floor declared beforehand is {floor}."
+    told = {"alpha": "Ordinal alpha", "exact": "The same level", "within_one": "Within one"}
+    if not tells_ac2(agreement):
+        yield Paragraph(agreement_sentence(agreement))
+    else:
+        told = {"alpha": "Ordinal alpha", "ac2": "AC2", **told}
+        yield _picture(
+            agreement_picture(agreement, colours=LIGHT_ROWS),
+            agreement_sentence(agreement),
+            agreement_caption(agreement),
         )
-    )
     yield Table(
         f"Agreement of raters, with 95% intervals over {agreement['replicates']:,} resamples",
-        ("Of", "Rated twice", "Ordinal alpha", "The same level", "Within one"),
+        ("Of", "Rated twice", *told.values()),
         [
-            (
-                row["name"],
-                str(row["rated_twice"]),
-                *(_figure(row[what]) for what in ("alpha", "exact", "within_one")),
-            )
+            (row["name"], str(row["rated_twice"]), *(_figure(row[what]) for what in told))
             for row in agreement["rows"]
         ],
-        (2, 1, 2.5, 2.5, 2.5),
+        (2, 1, *(2.5 for _ in told)),
     )
     yield Paragraph(agreement["about"], quiet=True)
 

@@ -59,7 +59,7 @@ def _figures(content: Mapping[str, Any]) -> Iterator[Line]:
     for one in content["parity"]:
         yield from _parity(one)
     for row in content["agreement"]["rows"]:
-        for what in ("alpha", "exact", "within_one"):
+        for what in ("alpha", "ac2", "exact", "within_one"):
             own = row[what]
             yield _line(
                 "agreement",

@@ -58,6 +58,7 @@ AGREEMENT: Final = {
     "exact": FIGURE,
     "within_one": FIGURE,
     "alpha": FIGURE,
+    "ac2": FIGURE,
     "sufficient": YES_NO,
     "unused": TEXT,
 }
