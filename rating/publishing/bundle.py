@@ -20,11 +20,13 @@ from rating.export import unguarded
 from rating.publishing import schema
 from rating.publishing.content import Content, content_of, figure_of
 from rating.publishing.data import (
+    AskingRow,
     BankRow,
     DeclaredRow,
     DeviationRow,
     EarlierRun,
     GivenRow,
+    GuessRow,
     ItemRow,
     PairRow,
     PeopleRow,
@@ -255,6 +257,8 @@ def data_in(files: Mapping[str, str]) -> WaveData:
         deviations=_many(DeviationRow, plain["deviations"]),
         earlier=_many(EarlierRun, plain["earlier"]),
         self_naming=plain["self_naming"],
+        guesses=_many(GuessRow, plain["guesses"]),
+        asking=_one(AskingRow, plain["asking"]),
     )
 
 

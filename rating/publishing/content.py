@@ -10,6 +10,7 @@ from typing import Any, Final
 from rating.figure import Figure, figure_as_json
 from rating.probe_report import ABOUT_CONTAMINATION, NEVER_CLEARED
 from rating.publishing import schema
+from rating.publishing.blinded import blinding_as_content
 from rating.publishing.data import FEWEST_ITEMS, NOT_STATED, WaveData
 from rating.publishing.hashes import code_hash, data_hash
 from rating.publishing.health import health_of, told_of
@@ -66,6 +67,7 @@ def content_of(results: Results) -> Content:
         "results_reason": told,
         "parity": [] if told else [_parity(data, one) for one in results.parity],
         "agreement": _agreement(results),
+        "blinding": blinding_as_content(results.blinding),
         "contamination": _contamination(data),
         "tests": _tests(results),
         "confounds": [

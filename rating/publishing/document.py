@@ -13,6 +13,7 @@ from rating.publishing.agreed_picture import (
     agreement_sentence,
     tells_ac2,
 )
+from rating.publishing.blinded import GUESSED
 from rating.publishing.content import listed
 from rating.publishing.data import FEWEST_TRIALS
 from rating.publishing.health_pictures import shown_of
@@ -48,6 +49,7 @@ def document_of(
             *_results(content),
             *_parity(content),
             *_agreement(content),
+            *_blinding(content),
             *_contamination(content),
             *_tests(content),
             *_confounds(content),
@@ -227,6 +229,24 @@ def _agreement(content: Row) -> Iterator[Part]:
     yield Paragraph(agreement["about"], quiet=True)
 
 
+def _blinding(content: Row) -> Iterator[Part]:
+    blinding = content.get("blinding")
+    if not blinding:  # published before it was told
+        return
+    yield Heading("Blinding")
+    yield Paragraph(blinding["sentence"])
+    if blinding["answered"]:
+        yield Table(
+            f"Guesses of all makers together, over {blinding['answered']:,} answers",
+            ("Of", "Figure"),
+            [(name, _guessed(what, blinding[what])) for what, name in GUESSED.items()],
+            (3, 4),
+        )
+    if blinding["caution"]:
+        yield Paragraph(blinding["caution"])
+    yield Paragraph(blinding["about"], quiet=True)
+
+
 def _contamination(content: Row) -> Iterator[Part]:
     yield Heading("Contamination")
     yield Paragraph(content["contamination"]["about"], quiet=True)
@@ -321,6 +341,12 @@ def _figure(own: Row) -> str:
     if own["low"] is None:
         return f"{own['value']:.2f}"
     return f"{own['value']:.2f} ({own['low']:.2f} to {own['high']:.2f})"
+
+
+def _guessed(what: str, own: Row) -> str:
+    if own["value"] is None or what not in ("right", "p"):
+        return _figure(own)
+    return f"{own['value']:.0f}" if what == "right" else f"{own['value']:.4f}"
 
 
 def _number(value: float | None, places: int = 2) -> str:

@@ -69,6 +69,17 @@ def _figures(content: Mapping[str, Any]) -> Iterator[Line]:
                 n=row["rated_twice"],
                 reason=own["reason"] or "",
             )
+    blinding = content["blinding"]
+    for what in ("share_unknown", "share_right", "right", "expected", "p"):
+        own = blinding[what]
+        yield _line(
+            "blinding",
+            of=what,
+            value=own["value"],
+            ends=own,
+            n=blinding["answered"],
+            reason=own["reason"] or "",
+        )
 
 
 def _index(results: Mapping[str, Any]) -> Iterator[Line]:
