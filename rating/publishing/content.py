@@ -14,6 +14,7 @@ from rating.publishing.blinded import blinding_as_content
 from rating.publishing.data import FEWEST_ITEMS, NOT_STATED, WaveData
 from rating.publishing.hashes import code_hash, data_hash
 from rating.publishing.health import health_of, told_of
+from rating.publishing.lengths import length_effect, measured
 from rating.publishing.lexicon import Found, banned_in
 from rating.publishing.results import Index, Results, SubjectParity
 from rating.publishing.rounded import chance, shown
@@ -281,6 +282,7 @@ def _index(results: Results, index: Index) -> Content:
     data, ranges_only = results.data, results.data.ranges_only
     loose = {one.subject: one.ranges for one in index.uncompared}
     composites = [pair for pair in said.pairs if pair.of == COMPOSITE]
+    slope, lengths = measured(data)
     return {
         "alone": [] if ranges_only else [_alone(one, scores) for one in said.alone],
         "groups": [
@@ -328,6 +330,11 @@ def _index(results: Results, index: Index) -> Content:
                 "code": pair.of,
                 "name": _name(pair.of),
                 "difference": None if ranges_only else pair.difference,
+                "length_effect": None
+                if ranges_only or pair.difference is None
+                else shown(
+                    length_effect(slope, lengths, pair.a, pair.b, pair.of), _places(pair.of)
+                ),
                 **_ends(pair.range, _places(pair.of)),
                 "separated": pair.separated,
                 "separated_corrected": pair.separated_corrected,

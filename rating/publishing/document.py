@@ -31,6 +31,10 @@ LIGHT: Final = MappingProxyType(
         "chart-1": "#1F5C70",
     }
 )
+BY_LENGTH: Final = (
+    "By length: what the difference in length would account for, from the slope of level on length "
+    "among replies of one model to an item. It is told where the difference is."
+)
 TABLE: Final = "The table that follows gives every number."
 
 Row = Mapping[str, Any]
@@ -128,7 +132,7 @@ def _results(content: Row) -> Iterator[Part]:
         )
         yield Table(
             "Declared differences, the first minus the second, with 95% ranges",
-            ("Models", "Of", "Low", "High", "After correction", "Difference"),
+            ("Models", "Of", "Low", "High", "After correction", "Difference", "By length"),
             [
                 (
                     f"{pair['a']} minus {pair['b']}",
@@ -139,12 +143,13 @@ def _results(content: Row) -> Iterator[Part]:
                     "withheld"
                     if pair["difference"] is None
                     else _number(pair["difference"], _places(pair)),
+                    _number(pair.get("length_effect"), _places(pair)),
                 )
                 for pair in results["pairs"]
             ],
-            (4, 2, 1, 1, 1.5, 1),
+            (4, 2, 1, 1, 1.5, 1, 1),
         )
-        yield Paragraph(results["correction"], quiet=True)
+        yield Paragraph(f"{results['correction']} {BY_LENGTH}", quiet=True)
     else:
         yield Paragraph(results["sentence"])
     for row in results["not_compared"]:

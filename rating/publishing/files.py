@@ -124,6 +124,12 @@ def _index(results: Mapping[str, Any]) -> Iterator[Line]:
             told_apart=pair["separated_corrected"],
             reason=pair["reason"],
         )
+        yield _line(
+            "length effect",
+            f"{pair['a']} minus {pair['b']}",
+            of=pair["name"],
+            value=pair["length_effect"],
+        )
     for arm in results["arms"]:
         yield _line(
             "arms",
