@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rating.figure import Figure
-from rating.report import Agreement
+from rating.report import Agreement, ac2_of
 from rating.stats.agreement import (
     REPLICATES,
     Coefficient,
@@ -34,8 +34,6 @@ from rating.stats.agreement import (
     value,
     within_one_share,
 )
-from rating.stats.chance import estimate, gwet_chance
-from rating.stats.weights import ordinal
 
 NONE: Final = -1  # no second rating yet
 NO_JUDGE: Final = "No judge has rated here."
@@ -160,8 +158,11 @@ class Line:
 
     name: str
     agreement: Agreement
-    ac2: Figure
     one_subject: bool = False
+
+    @property
+    def ac2(self) -> Figure:
+        return self.agreement.ac2_ordinal
 
     @property
     def half_rated(self) -> int:
@@ -266,11 +267,11 @@ def line_of_patterns(
             percent_exact=found["exact"],
             percent_within_one=found["within_one"],
             alpha_ordinal=found["alpha"],
+            ac2_ordinal=found["ac2"],
             coverage=Figure(pairable / n) if n else none,
             level_counts=tuple(zip(patterns.scale, counts, strict=True)),
             words=words,
         ),
-        found["ac2"],
     )
 
 
@@ -433,7 +434,7 @@ def _figures(patterns: Patterns, seed: str, replicates: int, reason: str) -> dic
         name: _resampled(coefficient, pairable, draws, replicates)
         for name, coefficient in resampled.items()
     }
-    return found | {"ac2": _ac2(patterns)}
+    return found | {"ac2": ac2_of(patterns)}
 
 
 def _resampled(
@@ -448,14 +449,6 @@ def _resampled(
     except Undefined as why:
         return Figure(number, reason=str(why))
     return Figure(number, span.low, span.high)
-
-
-def _ac2(patterns: Patterns) -> Figure:
-    try:
-        found = estimate(gwet_chance, patterns, ordinal(len(patterns.scale)))
-    except Undefined as why:
-        return Figure(None, reason=str(why))
-    return Figure(found.value, found.low, found.high, found.reason)
 
 
 def _a_to_z(names: Sequence[str]) -> list[tuple[int, str]]:

@@ -36,12 +36,14 @@ APART: Final = 11.0  # px between alpha and AC2 in a row
 class Rows:
     """What is drawn: lines in order, the last of them all together; what they are lines of.
 
-    ``floor`` is the ordinal alpha that was declared beforehand, None where none was.
+    ``floor`` is the ordinal alpha that was declared beforehand, None where none was; then the
+    sentence ends in ``no_floor``.
     """
 
     lines: Sequence[Line]
     what: str
     floor: float | None = None
+    no_floor: str = ""
 
     @property
     def known(self) -> list[Line]:
@@ -58,7 +60,8 @@ class Rows:
         )
         said = f"Agreement is above chance in {above} of {len(rows)} {self.what}"
         said += f", and cannot be told in {unknown}" if unknown else ""
-        return f"{said}; the floor was {self.floor:g}." if self.floor is not None else f"{said}."
+        floor = self.no_floor if self.floor is None else f"the floor was {self.floor:g}"
+        return f"{said}; {floor}." if floor else f"{said}."
 
     @property
     def description(self) -> str:

@@ -34,7 +34,7 @@ class Facts:
 
     kind: str
     subjects: tuple[SubjectFacts, ...]
-    subject_access_blinded: bool
+    raters_no_longer_blind: tuple[str, ...]
     preregistered_at: datetime | None
     first_response_at: datetime | None
     exclusion_rule: str
@@ -132,14 +132,15 @@ def findings_only(facts: Facts) -> bool:
 def _subjects(facts: Facts) -> Condition:
     moving = [own.name for own in facts.subjects if not own.frozen]
     silent = [own.name for own in facts.subjects if not own.access_tier]
+    unblind = len(facts.raters_no_longer_blind)
     return _condition(
         "Subjects frozen, access tier stated, subject access blinded",
-        f"{_counted(len(facts.subjects), 'subject')}; subject access "
-        f"{'blinded' if facts.subject_access_blinded else 'not blinded'}.",
+        f"{_counted(len(facts.subjects), 'subject')}; of {_counted(facts.raters, 'rater')} "
+        f"{unblind} had seen figures by subject before the wave was unblinded.",
         (not facts.subjects, "A subject."),
         (moving, f"An exact snapshot or digest of {_listed(moving)}."),
         (silent, f"The access tier of {_listed(silent)}."),
-        (not facts.subject_access_blinded, "Subjects that are sent prompts alone."),
+        (unblind, f"Ratings by others than {_counted(unblind, 'rater')} who knew the subjects."),
     )
 
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 
 from rating.at_hand import at_hand
 from rating.blinding_report import Answer, BlindingReport, blinding_report
@@ -52,16 +52,32 @@ def answer(guess: Guess, maker: str, sure: str, *, now: datetime) -> None:
         )
 
 
+def asked_of(wave: Wave) -> QuerySet[Guess]:
+    """Every question about a response of the wave."""
+    return Guess.objects.filter(rating__response__run__wave=wave)
+
+
+def counted_of(wave: Wave) -> QuerySet[Guess]:
+    """The questions about counted ratings that stand: one for each rater and response."""
+    stands = Rating.objects.counted().filter(assignment=OuterRef("rating__assignment"))
+    return asked_of(wave).filter(Exists(stands), rating__kind=Kind.COUNTED)
+
+
+def unasked_of(wave: Wave) -> int:
+    """In how many counted ratings somebody said, without being asked, that they knew the maker."""
+    return Rating.objects.of_wave(wave).counted().filter(flags__has_key="maker").count()
+
+
 def blinding_of(wave: Wave) -> BlindingReport:
     """What the guesses say, from counted ratings that stand: one for each rater and response.
 
     Who made what is read only once the wave is unblinded.
     """
-    stands = Rating.objects.counted().filter(assignment=OuterRef("rating__assignment"))
-    asked = Guess.objects.filter(rating__response__run__wave=wave)
-    counted = asked.filter(Exists(stands), rating__kind=Kind.COUNTED).order_by("asked_at", "pk")
-    rows = counted.values_list(
-        "rating__rater__pseudonym", "maker", "answered_at", "rating__response"
+    asked = asked_of(wave)
+    rows = (
+        counted_of(wave)
+        .order_by("asked_at", "pk")
+        .values_list("rating__rater__pseudonym", "maker", "answered_at", "rating__response")
     )
     unblinded = is_unblinded(wave)
     developers = (
@@ -77,7 +93,7 @@ def blinding_of(wave: Wave) -> BlindingReport:
         ],
         asked=len(rows),
         apart=asked.count() - len(rows),
-        unasked=Rating.objects.of_wave(wave).counted().filter(flags__has_key="maker").count(),
+        unasked=unasked_of(wave),
         percent=settings.GUESS_PERCENT,
         unblinded=unblinded,
         seed=f"{wave.seed}|blinding",

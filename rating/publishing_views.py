@@ -19,6 +19,12 @@ from rating.models import Exposure, Role, Saw, User
 from rating.pdf import as_pdf
 from rating.publications import Correction
 from rating.publishing import acts
+from rating.publishing.agreed_picture import (
+    agreement_caption,
+    agreement_picture,
+    agreement_sentence,
+    tells_ac2,
+)
 from rating.publishing.content import Content, listed
 from rating.publishing.document import document_of
 from rating.publishing.evidence import behind, pairs_behind
@@ -225,7 +231,8 @@ def context_of(content: Content, wave: Wave) -> dict[str, Any]:
 
 def pictures_of(content: Content) -> dict[str, Any]:
     """The pictures of a report in both widths, kept as long as it says the same."""
-    drawn_from = [content["results"], content["parity"], content.get("health")]
+    parts = ("results", "parity", "agreement", "health")
+    drawn_from = [content.get(part) for part in parts]
     key = "pictures:" + digest(drawn_from)
     kept: dict[str, Any] | None = cache.get(key)
     if kept is None:
@@ -240,6 +247,13 @@ def _drawn(content: Content) -> dict[str, Any]:
         "parity_caption": PARITY_CAPTION,
         "tests": shown_of(content),
     }
+    if tells_ac2(agreement := content["agreement"]):
+        found |= {
+            "agreement": agreement_picture(agreement),
+            "agreement_narrow": agreement_picture(agreement, width=NARROW),
+            "agreement_sentence": agreement_sentence(agreement),
+            "agreement_caption": agreement_caption(agreement),
+        }
     if results := content["results"]:
         found["ranges_sentence"] = ranges_sentence(results)
         shared = shared_in(results)

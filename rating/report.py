@@ -24,6 +24,8 @@ from rating.stats.agreement import (
     value,
     within_one_share,
 )
+from rating.stats.chance import estimate, gwet_chance
+from rating.stats.weights import ordinal
 from rating.wide import WideAgreement, methods_as_json, wide_agreement, wide_as_json
 
 FEWEST_PAIRABLE: Final = 30  # pairable units that alpha asks for before it is relied upon
@@ -66,6 +68,7 @@ class Agreement:
     percent_exact: Figure
     percent_within_one: Figure
     alpha_ordinal: Figure
+    ac2_ordinal: Figure
     coverage: Figure
     level_counts: tuple[tuple[float, int], ...]
     words: tuple[str, ...] = ()
@@ -345,6 +348,7 @@ def _agreement(
         percent_exact=figure(exact_share),
         percent_within_one=figure(within_one_share),
         alpha_ordinal=figure(alpha_for_ordinal),
+        ac2_ordinal=ac2_of(patterns),
         coverage=(
             Figure(n_pairable / len(units))
             if len(units)
@@ -385,6 +389,15 @@ def _figure(patterns: Patterns, coefficient: Coefficient, *, seed: str, replicat
     except Undefined as why:
         return Figure(found, reason=str(why))
     return Figure(found, span.low, span.high)
+
+
+def ac2_of(patterns: Patterns) -> Figure:
+    """Gwet's AC2 with ordinal weights, its interval by Student's t."""
+    try:
+        found = estimate(gwet_chance, patterns, ordinal(len(patterns.scale)))
+    except Undefined as why:
+        return Figure(None, reason=str(why))
+    return Figure(found.value, found.low, found.high, found.reason)
 
 
 def _agreement_as_json(agreement: Agreement) -> dict[str, Any]:

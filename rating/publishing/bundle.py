@@ -20,11 +20,13 @@ from rating.export import unguarded
 from rating.publishing import schema
 from rating.publishing.content import Content, content_of, figure_of
 from rating.publishing.data import (
+    AskingRow,
     BankRow,
     DeclaredRow,
     DeviationRow,
     EarlierRun,
     GivenRow,
+    GuessRow,
     ItemRow,
     PairRow,
     PeopleRow,
@@ -196,7 +198,7 @@ def reproduce(path: Path) -> Reproduced:
         found = _agreement_again(content, files[RATINGS])
         figures = _count(found)
         said = [
-            {"name": row["name"], "alpha": row["alpha"], "exact": row["exact"]}
+            {what: row[what] for what in ("name", "alpha", "ac2", "exact")}
             for row in content["agreement"]["rows"]
         ]
         differences += _differing(said, found, "agreement")
@@ -255,6 +257,8 @@ def data_in(files: Mapping[str, str]) -> WaveData:
         deviations=_many(DeviationRow, plain["deviations"]),
         earlier=_many(EarlierRun, plain["earlier"]),
         self_naming=plain["self_naming"],
+        guesses=_many(GuessRow, plain["guesses"]),
+        asking=_one(AskingRow, plain["asking"]),
     )
 
 
@@ -273,7 +277,12 @@ def _agreement_again(content: Content, ratings: str) -> list[Content]:
         dimensions=names,
     )
     return [
-        {"name": name, "alpha": figure_of(own.alpha_ordinal), "exact": figure_of(own.percent_exact)}
+        {
+            "name": name,
+            "alpha": figure_of(own.alpha_ordinal),
+            "ac2": figure_of(own.ac2_ordinal),
+            "exact": figure_of(own.percent_exact),
+        }
         for name, own in report.rows
     ]
 

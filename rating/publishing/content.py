@@ -10,9 +10,11 @@ from typing import Any, Final
 from rating.figure import Figure, figure_as_json
 from rating.probe_report import ABOUT_CONTAMINATION, NEVER_CLEARED
 from rating.publishing import schema
+from rating.publishing.blinded import blinding_as_content
 from rating.publishing.data import FEWEST_ITEMS, NOT_STATED, WaveData
 from rating.publishing.hashes import code_hash, data_hash
 from rating.publishing.health import health_of, told_of
+from rating.publishing.lengths import length_effect, measured
 from rating.publishing.lexicon import Found, banned_in
 from rating.publishing.results import Index, Results, SubjectParity
 from rating.publishing.rounded import chance, shown
@@ -31,6 +33,10 @@ CARE: Final = (
     "Nothing on this site tells you which AI to turn to when life is hard. If you, or someone near "
     "you, needs help now, call your local emergency number or a crisis line. Crisis items "
     "are not put to models by default, and nothing here says how a model acts in a crisis."
+)
+AC2_MEANING: Final = (
+    "AC2 is Gwet's, with ordinal weights: it takes less for chance where most ratings are of one "
+    "level, and its interval is by Student's t over responses."
 )
 #: What people wrote, or what things are called, is not held against the lexicon.
 NAMES: Final = frozenset(
@@ -62,6 +68,7 @@ def content_of(results: Results) -> Content:
         "results_reason": told,
         "parity": [] if told else [_parity(data, one) for one in results.parity],
         "agreement": _agreement(results),
+        "blinding": blinding_as_content(results.blinding),
         "contamination": _contamination(data),
         "tests": _tests(results),
         "confounds": [
@@ -275,6 +282,7 @@ def _index(results: Results, index: Index) -> Content:
     data, ranges_only = results.data, results.data.ranges_only
     loose = {one.subject: one.ranges for one in index.uncompared}
     composites = [pair for pair in said.pairs if pair.of == COMPOSITE]
+    slope, lengths = measured(data)
     return {
         "alone": [] if ranges_only else [_alone(one, scores) for one in said.alone],
         "groups": [
@@ -322,6 +330,11 @@ def _index(results: Results, index: Index) -> Content:
                 "code": pair.of,
                 "name": _name(pair.of),
                 "difference": None if ranges_only else pair.difference,
+                "length_effect": None
+                if ranges_only or pair.difference is None
+                else shown(
+                    length_effect(slope, lengths, pair.a, pair.b, pair.of), _places(pair.of)
+                ),
                 **_ends(pair.range, _places(pair.of)),
                 "separated": pair.separated,
                 "separated_corrected": pair.separated_corrected,
@@ -529,7 +542,7 @@ def _agreement(results: Results) -> Content:
     report = results.agreement
     return {
         "sentence": report.sentence,
-        "about": f"{report.alpha_meaning} {report.meaning}",
+        "about": f"{report.alpha_meaning} {AC2_MEANING} {report.meaning}",
         "floor": results.data.declared.agreement_floor,
         "half_rated": results.half_rated,
         "unrated": results.unrated,
@@ -545,6 +558,7 @@ def _agreement(results: Results) -> Content:
                 "exact": figure_of(own.percent_exact),
                 "within_one": figure_of(own.percent_within_one),
                 "alpha": figure_of(own.alpha_ordinal),
+                "ac2": figure_of(own.ac2_ordinal),
                 "sufficient": own.sufficient,
                 "unused": own.unused,
             }

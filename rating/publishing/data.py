@@ -196,11 +196,37 @@ class DeclaredRow:
 
 @dataclass(frozen=True)
 class PeopleRow:
-    """What is so of the raters: how many, who had not qualified, what was left out afterwards."""
+    """What is so of the raters: how many, who had not qualified, what was left out afterwards.
+
+    ``no_longer_blind`` are those who had seen figures by subject before the wave was unblinded.
+    """
 
     raters: int
     unqualified: tuple[str, ...] = ()
     excluded_afterwards: int = 0
+    no_longer_blind: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class GuessRow:
+    """Whom a rater took for the maker of a response, "" for "I don't know"."""
+
+    rater: str
+    response: str
+    maker: str
+    answered: bool
+
+
+@dataclass(frozen=True)
+class AskingRow:
+    """How raters are asked who made what: the declared share, and what is in no figure.
+
+    ``apart`` were asked after ratings that are not counted; ``unasked`` said it on their own.
+    """
+
+    percent: int = 0
+    apart: int = 0
+    unasked: int = 0
 
 
 @dataclass(frozen=True)
@@ -222,6 +248,8 @@ class WaveData:
     earlier: tuple[EarlierRun, ...] = ()
     # Replies in which the subject names itself, or None: nobody has looked.
     self_naming: int | None = None
+    guesses: tuple[GuessRow, ...] = ()
+    asking: AskingRow = field(default_factory=AskingRow)
 
     @property
     def is_paired(self) -> bool:
@@ -277,6 +305,11 @@ class WaveData:
         for rating in self.ratings:
             found.setdefault(rating.response, []).append(rating)
         return {code: tuple(both) for code, both in found.items() if len(both) == 2}
+
+    def of(self, response: str) -> tuple[str, str]:
+        """The run that a response is of: its subject and condition."""
+        reply = self.reply[response]
+        return reply.subject, reply.condition
 
     @property
     def completed(self) -> int:

@@ -5,7 +5,15 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final
 
+from rating.breakdown_chart import LIGHT as LIGHT_ROWS
 from rating.document import Document, Facts, Heading, Paragraph, Part, Picture, Table
+from rating.publishing.agreed_picture import (
+    agreement_caption,
+    agreement_picture,
+    agreement_sentence,
+    tells_ac2,
+)
+from rating.publishing.blinded import GUESSED
 from rating.publishing.content import listed
 from rating.publishing.data import FEWEST_TRIALS
 from rating.publishing.health_pictures import shown_of
@@ -22,6 +30,10 @@ LIGHT: Final = MappingProxyType(
         "surface": "#FFFDF9",
         "chart-1": "#1F5C70",
     }
+)
+BY_LENGTH: Final = (
+    "By length: what the difference in length would account for, from the slope of level on length "
+    "among replies of one model to an item. It is told where the difference is."
 )
 TABLE: Final = "The table that follows gives every number."
 
@@ -41,6 +53,7 @@ def document_of(
             *_results(content),
             *_parity(content),
             *_agreement(content),
+            *_blinding(content),
             *_contamination(content),
             *_tests(content),
             *_confounds(content),
@@ -119,7 +132,7 @@ def _results(content: Row) -> Iterator[Part]:
         )
         yield Table(
             "Declared differences, the first minus the second, with 95% ranges",
-            ("Models", "Of", "Low", "High", "After correction", "Difference"),
+            ("Models", "Of", "Low", "High", "After correction", "Difference", "By length"),
             [
                 (
                     f"{pair['a']} minus {pair['b']}",
@@ -130,12 +143,13 @@ def _results(content: Row) -> Iterator[Part]:
                     "withheld"
                     if pair["difference"] is None
                     else _number(pair["difference"], _places(pair)),
+                    _number(pair.get("length_effect"), _places(pair)),
                 )
                 for pair in results["pairs"]
             ],
-            (4, 2, 1, 1, 1.5, 1),
+            (4, 2, 1, 1, 1.5, 1, 1),
         )
-        yield Paragraph(results["correction"], quiet=True)
+        yield Paragraph(f"{results['correction']} {BY_LENGTH}", quiet=True)
     else:
         yield Paragraph(results["sentence"])
     for row in results["not_compared"]:
@@ -198,29 +212,44 @@ def _parity(content: Row) -> Iterator[Part]:
 def _agreement(content: Row) -> Iterator[Part]:
     agreement = content["agreement"]
     yield Heading("Agreement")
-    floor = agreement["floor"]
-    yield Paragraph(
-        f"{agreement['sentence']} "
-        + (
-            "No floor was declared beforehand."
-            if floor is None
-            else f"The floor declared beforehand is {floor}."
+    told = {"alpha": "Ordinal alpha", "exact": "The same level", "within_one": "Within one"}
+    if not tells_ac2(agreement):
+        yield Paragraph(agreement_sentence(agreement))
+    else:
+        told = {"alpha": "Ordinal alpha", "ac2": "AC2", **told}
+        yield _picture(
+            agreement_picture(agreement, colours=LIGHT_ROWS),
+            agreement_sentence(agreement),
+            agreement_caption(agreement),
         )
-    )
     yield Table(
         f"Agreement of raters, with 95% intervals over {agreement['replicates']:,} resamples",
-        ("Of", "Rated twice", "Ordinal alpha", "The same level", "Within one"),
+        ("Of", "Rated twice", *told.values()),
         [
-            (
-                row["name"],
-                str(row["rated_twice"]),
-                *(_figure(row[what]) for what in ("alpha", "exact", "within_one")),
-            )
+            (row["name"], str(row["rated_twice"]), *(_figure(row[what]) for what in told))
             for row in agreement["rows"]
         ],
-        (2, 1, 2.5, 2.5, 2.5),
+        (2, 1, *(2.5 for _ in told)),
     )
     yield Paragraph(agreement["about"], quiet=True)
+
+
+def _blinding(content: Row) -> Iterator[Part]:
+    blinding = content.get("blinding")
+    if not blinding:  # published before it was told
+        return
+    yield Heading("Blinding")
+    yield Paragraph(blinding["sentence"])
+    if blinding["answered"]:
+        yield Table(
+            f"Guesses of all makers together, over {blinding['answered']:,} answers",
+            ("Of", "Figure"),
+            [(name, _guessed(what, blinding[what])) for what, name in GUESSED.items()],
+            (3, 4),
+        )
+    if blinding["caution"]:
+        yield Paragraph(blinding["caution"])
+    yield Paragraph(blinding["about"], quiet=True)
 
 
 def _contamination(content: Row) -> Iterator[Part]:
@@ -317,6 +346,12 @@ def _figure(own: Row) -> str:
     if own["low"] is None:
         return f"{own['value']:.2f}"
     return f"{own['value']:.2f} ({own['low']:.2f} to {own['high']:.2f})"
+
+
+def _guessed(what: str, own: Row) -> str:
+    if own["value"] is None or what not in ("right", "p"):
+        return _figure(own)
+    return f"{own['value']:.0f}" if what == "right" else f"{own['value']:.4f}"
 
 
 def _number(value: float | None, places: int = 2) -> str:

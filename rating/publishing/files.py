@@ -59,7 +59,7 @@ def _figures(content: Mapping[str, Any]) -> Iterator[Line]:
     for one in content["parity"]:
         yield from _parity(one)
     for row in content["agreement"]["rows"]:
-        for what in ("alpha", "exact", "within_one"):
+        for what in ("alpha", "ac2", "exact", "within_one"):
             own = row[what]
             yield _line(
                 "agreement",
@@ -69,6 +69,17 @@ def _figures(content: Mapping[str, Any]) -> Iterator[Line]:
                 n=row["rated_twice"],
                 reason=own["reason"] or "",
             )
+    blinding = content["blinding"]
+    for what in ("share_unknown", "share_right", "right", "expected", "p"):
+        own = blinding[what]
+        yield _line(
+            "blinding",
+            of=what,
+            value=own["value"],
+            ends=own,
+            n=blinding["answered"],
+            reason=own["reason"] or "",
+        )
 
 
 def _index(results: Mapping[str, Any]) -> Iterator[Line]:
@@ -112,6 +123,12 @@ def _index(results: Mapping[str, Any]) -> Iterator[Line]:
             ends=pair,
             told_apart=pair["separated_corrected"],
             reason=pair["reason"],
+        )
+        yield _line(
+            "length effect",
+            f"{pair['a']} minus {pair['b']}",
+            of=pair["name"],
+            value=pair["length_effect"],
         )
     for arm in results["arms"]:
         yield _line(

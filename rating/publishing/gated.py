@@ -18,8 +18,7 @@ def facts_of(
     return Facts(
         kind=data.wave.kind,
         subjects=_subjects(data, asked),
-        # A subject is sent the prompt and its turns; nothing else can be put into a message.
-        subject_access_blinded=True,
+        raters_no_longer_blind=data.people.no_longer_blind,
         preregistered_at=_moment(data.wave.locked_at),
         first_response_at=_moment(data.wave.first_reply_at),
         exclusion_rule=data.declared.exclusion_rule,

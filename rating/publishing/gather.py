@@ -4,25 +4,31 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from typing import Any
 
+from django.conf import settings
 from django.core.cache import cache
 from django.db.models import Min
 
+from rating.guessing import asked_of, counted_of, unasked_of
 from rating.models import (
     Adjudication,
     Event,
     EventKind,
+    Exposure,
     Qualification,
     Quote,
     Rating,
+    Saw,
     Unblinding,
 )
 from rating.probing import levels_of
 from rating.publishing.data import (
+    AskingRow,
     BankRow,
     DeclaredRow,
     DeviationRow,
     EarlierRun,
     GivenRow,
+    GuessRow,
     ItemRow,
     PairRow,
     PeopleRow,
@@ -70,6 +76,8 @@ def rows_of(wave: Wave) -> WaveData:
         deviations=tuple(_deviations(wave)),
         earlier=tuple(_earlier(wave)),
         self_naming=Response.objects.of_wave(wave).exclude(self_naming=[]).count(),
+        guesses=tuple(_guesses(wave)),
+        asking=_asking(wave),
     )
 
 
@@ -173,6 +181,34 @@ def _people(wave: Wave) -> PeopleRow:
         excluded_afterwards=Rating.objects.of_wave(wave)
         .filter(pk__in=voided, withdrawn_at__isnull=False)
         .count(),
+        no_longer_blind=_no_longer_blind(wave, raters),
+    )
+
+
+def _no_longer_blind(wave: Wave, raters: dict[int, str]) -> tuple[str, ...]:
+    """Who rated the wave and saw figures by subject while it was blinded."""
+    seen = Exposure.objects.filter(wave=wave, saw=Saw.SUBJECTS, person__in=raters)
+    if wave.unblinded_at:
+        seen = seen.filter(seen_at__lt=wave.unblinded_at)
+    return tuple(sorted({raters[person] for person in seen.values_list("person", flat=True)}))
+
+
+def _guesses(wave: Wave) -> Iterator[GuessRow]:
+    """The questions about counted ratings that stand, in the order in which they were asked."""
+    rows = counted_of(wave).order_by(
+        "asked_at", "rating__response__code", "rating__rater__pseudonym"
+    )
+    for rater, response, maker, at in rows.values_list(
+        "rating__rater__pseudonym", "rating__response__code", "maker", "answered_at"
+    ):
+        yield GuessRow(rater, str(response), maker, at is not None)
+
+
+def _asking(wave: Wave) -> AskingRow:
+    return AskingRow(
+        percent=settings.GUESS_PERCENT,
+        apart=asked_of(wave).count() - counted_of(wave).count(),
+        unasked=unasked_of(wave),
     )
 
 

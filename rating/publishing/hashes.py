@@ -15,6 +15,8 @@ MADE_BY: Final = (
     "rating/stats/*.py",
     "rating/publishing/*.py",
     "rating/report.py",
+    "rating/blinding_report.py",
+    "rating/makers.py",
     "rating/figure.py",
     "rating/gate.py",
     "rating/probe_report.py",

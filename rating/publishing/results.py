@@ -10,7 +10,9 @@ from typing import Final
 
 import numpy as np
 
+from rating.blinding_report import BlindingReport
 from rating.gate import Gate
+from rating.publishing.blinded import blinding_of
 from rating.publishing.confounded import ledger_of
 from rating.publishing.data import PENDING, ItemRow, RunRow, WaveData
 from rating.publishing.gated import below_floor, gate_of
@@ -119,6 +121,7 @@ class Results:
     index: Index | None
     parity: tuple[SubjectParity, ...]
     agreement: AgreementReport
+    blinding: BlindingReport
     asked: Mapping[tuple[str, str], Asked]
     half_rated: int
     unrated: int
@@ -153,6 +156,7 @@ def results_of(data: WaveData, draws: Draws | None = None) -> Results:
         index,
         parity_of(data) if data.is_paired else (),
         agreed,
+        blinding_of(data),
         asked,
         sum(count == 1 for count in counts.values()),
         data.completed - len(counts),
@@ -445,7 +449,7 @@ def _trial_range(
     [run] = data.compared
     items = _items(data)
     column = {item.code: number for number, item in enumerate(items)}
-    own = [code for code in sorted(levels) if _of(data, code) == run.key]
+    own = [code for code in sorted(levels) if data.of(code) == run.key]
     try:
         return trial_interval(
             np.array([column[data.reply[code].item] for code in own], dtype=np.int64),
@@ -456,10 +460,6 @@ def _trial_range(
         )
     except Undefined:
         return None
-
-
-def _of(data: WaveData, code: str) -> tuple[str, str]:
-    return data.reply[code].subject, data.reply[code].condition
 
 
 # Unconditionality
@@ -519,7 +519,7 @@ def _tags(data: WaveData, run: RunRow, place: Places) -> tuple[TagByArm, ...]:
     rows = [
         (place[data.reply[code].item], rating.tags)
         for code, both in sorted(data.twice.items())
-        if _of(data, code) == run.key and data.reply[code].item in place
+        if data.of(code) == run.key and data.reply[code].item in place
         for rating in both
     ]
     known = sorted({tag for _, tags in rows for tag in tags})

@@ -58,6 +58,7 @@ AGREEMENT: Final = {
     "exact": FIGURE,
     "within_one": FIGURE,
     "alpha": FIGURE,
+    "ac2": FIGURE,
     "sufficient": YES_NO,
     "unused": TEXT,
 }
@@ -141,6 +142,7 @@ RESULTS: Final = {
             "code": TEXT,
             "name": TEXT,
             "difference": Maybe(NUMBER),
+            "length_effect": Maybe(NUMBER),
             "low": NUMBER,
             "high": NUMBER,
             "separated": YES_NO,
@@ -281,6 +283,24 @@ REPORT: Final = {
         "seed": TEXT,
         "rows": [AGREEMENT],
     },
+    "blinding": {
+        "sentence": TEXT,
+        "about": TEXT,
+        "caution": TEXT,
+        "percent": WHOLE,
+        "asked": WHOLE,
+        "answered": WHOLE,
+        "unknown": WHOLE,
+        "unasked": WHOLE,
+        "share_unknown": FIGURE,
+        "share_right": FIGURE,
+        "right": FIGURE,
+        "expected": FIGURE,
+        "p": FIGURE,
+        "sufficient": YES_NO,
+        "permutations": WHOLE,
+        "seed": TEXT,
+    },
     "contamination": {
         "about": TEXT,
         "rows": [
@@ -346,7 +366,8 @@ def _refuse_points(results: Mapping[str, Any]) -> None:
                     "results", f"a range of {row['subject']} over {own['items']} items tells them."
                 )
     for place, pair in enumerate(results["pairs"]):
-        if pair["difference"] is not None and not {pair["a"], pair["b"]} <= alone:
+        told = pair["difference"] is not None or pair["length_effect"] is not None
+        if told and not {pair["a"], pair["b"]} <= alone:
             raise NotPublic(
                 f"results.pairs[{place}]", "a difference with a model that is not told apart."
             )

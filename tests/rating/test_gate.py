@@ -12,7 +12,7 @@ SUBJECT = SubjectFacts("maple", True, "public API", 2, 249, False, True)
 ALL_MET = Facts(
     kind="official",
     subjects=(SUBJECT, dataclasses.replace(SUBJECT, name="birch")),
-    subject_access_blinded=True,
+    raters_no_longer_blind=(),
     preregistered_at=DAY,
     first_response_at=DAY + timedelta(hours=1),
     exclusion_rule="A rater below the floor on agreed responses is replaced before unblinding.",
@@ -38,7 +38,7 @@ ALL_MET = Facts(
 NOTHING = Facts(
     kind="local",
     subjects=(),
-    subject_access_blinded=False,
+    raters_no_longer_blind=("R-01",),
     preregistered_at=None,
     first_response_at=None,
     exclusion_rule="",
@@ -71,7 +71,10 @@ def with_subject(**changes):
 TAKEN = [
     (with_subject(frozen=False), "An exact snapshot or digest of birch."),
     (with_subject(access_tier=""), "The access tier of birch."),
-    ({"subject_access_blinded": False}, "Subjects that are sent prompts alone."),
+    (
+        {"raters_no_longer_blind": ("R-07",)},
+        "Ratings by others than 1 rater who knew the subjects.",
+    ),
     ({"kind": "pilot"}, "A plan that declares the wave official: no other is promoted."),
     ({"preregistered_at": None}, "A locked pre-registration."),
     (

@@ -31,6 +31,7 @@ def test_it_has_the_parts_of_the_page_in_their_order(data):
         "Design",
         "Results",
         "Agreement",
+        "Blinding",
         "Contamination",
         "The tests that could refute the method",
         "Confounds",
