@@ -109,7 +109,8 @@ def test_imported_replies_are_read_alike(tmp_path):
     assert {hit["rule"] for hit in row.leak_hits} == {"dimension", "item id"}
 
 
-def test_a_fingerprint_that_changes_inside_a_run_is_flagged_everywhere(server, client):
+def test_a_fingerprint_that_changes_inside_a_run_is_flagged_everywhere(server, client, settings):
+    settings.ASK_IN_FLIGHT = 1  # one after another, as the server answers
     server.answers = [fine(fingerprint="fp-1")] * 2 + [fine(fingerprint="fp-2")]
     run = asking(server, items=4)
     settled = asking(server, items=1)
