@@ -80,7 +80,7 @@ def test_the_demo_starts_serves_ends_and_starts_again_with_nothing_lost(tmp_path
         sheet = re.search(r'href="(/static/css/site\.[0-9a-f]+\.css)"', page)
         assert sheet
         urllib.request.urlopen(f"http://127.0.0.1:{port}{sheet[1]}", timeout=10).close()
-        wait_for("the worker's replies", lambda: completed(tmp_path) == 17 * 3 + 16 * 2)
+        wait_for("the worker's replies", lambda: completed(tmp_path) == 17 * 3 + 16 * 3)
     finally:
         end(process)
     with socket.socket() as probe:
@@ -92,7 +92,7 @@ def test_the_demo_starts_serves_ends_and_starts_again_with_nothing_lost(tmp_path
         wait_for("the address", lambda: "Open http" in said.read_text())
         assert time.monotonic() - began < 30
         assert not re.findall(r"\S+@example\.org", said.read_text())
-        assert completed(tmp_path) == 17 * 3 + 16 * 2
+        assert completed(tmp_path) == 17 * 3 + 16 * 3
     finally:
         end(process)
 
