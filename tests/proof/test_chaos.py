@@ -50,6 +50,8 @@ developer = "Lab"
 family = "Kind"
 snapshot = "kind-{number}-2026-01-01"
 provider = "openai"
+access_tier = "none stated"
+quantisation = "none stated"
 base_url = "{base_url}"
 
 [[subjects.conditions]]
