@@ -894,5 +894,7 @@ def test_signing_out_leaves_nothing_on_the_device(card):
 
     page.get_by_role("button", name="Sign out").click()
 
-    expect(page.get_by_role("heading", name="How we measure the compassion of AI models")).to_be_visible()
+    expect(
+        page.get_by_role("heading", name="How we measure the compassion of AI models")
+    ).to_be_visible()
     assert local_copies(page) == []
