@@ -619,7 +619,7 @@ def test_a_late_rating_of_an_agreed_response_is_kept_as_what_it_is(ten):
 
 def test_a_response_comes_again_after_enough_cards_and_only_once(apart):
     apart.REPEAT_PERCENT, apart.REPEAT_AFTER = 30, 5
-    make_wave(make_bank(bank_data(30)))
+    make_wave(make_bank(bank_data(80)))
     rater = make_rater()
 
     done = work_through(rater)
@@ -629,7 +629,7 @@ def test_a_response_comes_again_after_enough_cards_and_only_once(apart):
     assert len(again) > 2
     assert len({rating.response_id for rating in again}) == len(again)
     assert all(r.assignment.ordinal - first[r.response_id] >= 5 for r in again)
-    assert Rating.objects.counted().count() == 30
+    assert Rating.objects.counted().count() == 80
     assert list(faults()) == []
 
 
