@@ -237,7 +237,7 @@ def _room_of(run: Run) -> int:
 
 
 def _is_held_back(run: Run) -> bool:
-    """Whether probes are left, and wait for a limit of their subject alone."""
+    """Whether probes are left that wait for a limit of their subject."""
     now = timezone.now()
     left = Probe.objects.filter(run=run).unheld(now).exists()
     return left and _may_be_asked(run) and pacing.paces(run)

@@ -14,14 +14,13 @@ from rating.publishing.rounded import chance, shown
 from rating.publishing.tested import Tested
 from rating.stats.permutation import ChanceTest
 from rating.stats.pools import Pools
-from rating.stats.refutation import POOL_MARGIN
+from rating.stats.refutation import NO_SIZE, POOL_MARGIN
 from rating.stats.reruns import MARGIN
 from rating.stats.sensitivity import LEAST
 from rating.stats.student import ALPHA
 from rating.stats.verdict import Outcome
 
 BINS_FOR_ONE: Final = 50  # so that a bin is 0.02 of alpha wide
-NOT_TOLD: Final = "The size is not told: it would give a point."
 
 Content = dict[str, Any]
 
@@ -152,4 +151,4 @@ def _altered(row: SensitivityRow, wave: str, told: Told) -> Content:
 def _reason(row: RerunRow | SensitivityRow, has_size: bool) -> str:
     if row.found is None:
         return row.reason or ""
-    return "" if has_size else NOT_TOLD
+    return "" if has_size else NO_SIZE

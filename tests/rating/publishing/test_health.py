@@ -14,11 +14,12 @@ from rating.publishing import schema
 from rating.publishing.content import content_of
 from rating.publishing.data import EarlierRun
 from rating.publishing.gather import rows_of
-from rating.publishing.health import NOT_TOLD, health_of
+from rating.publishing.health import health_of
 from rating.publishing.health_pictures import shown_of
 from rating.publishing.results import results_of
 from rating.publishing.tested import Scree, levels_of
 from rating.publishing_views import pictures_of
+from rating.stats.refutation import NO_SIZE
 from tests.factories import make_user, make_wave
 from tests.rating.publishing.made import QUICK, index_data, report, run_of
 from tests.rating.publishing.waves import rated_wave
@@ -144,8 +145,8 @@ def test_a_point_of_one_run_and_a_size_would_give_the_point_of_the_other(content
     assert [row["subject"] for row in content["results"]["alone"]] == ["a", "b", "c"]
     [rerun], [altered] = content["health"]["reruns"], content["health"]["altered"]
 
-    assert (rerun["shift"], rerun["most"], rerun["reason"]) == (None, None, NOT_TOLD)
-    assert (altered["moved"], altered["high"], altered["reason"]) == (None, None, NOT_TOLD)
+    assert (rerun["shift"], rerun["most"], rerun["reason"]) == (None, None, NO_SIZE)
+    assert (altered["moved"], altered["high"], altered["reason"]) == (None, None, NO_SIZE)
     assert content["health"]["pools"]["snapshots"] == 2
 
 
@@ -169,11 +170,11 @@ def test_a_member_of_a_group_has_no_size_anywhere_and_is_told_why():
     [rerun], [altered] = content["health"]["reruns"], content["health"]["altered"]
     assert (rerun["shift"], rerun["excess"], rerun["most"]) == (None, None, None)
     assert (altered["moved"], altered["low"], altered["high"]) == (None, None, None)
-    assert rerun["reason"] == altered["reason"] == NOT_TOLD
+    assert rerun["reason"] == altered["reason"] == NO_SIZE
     assert content["health"]["pools"] is None
     shown = {one.number: one for one in shown_of(content)}
     assert shown[4].wide == shown[5].wide == ""
-    assert NOT_TOLD in shown[4].rows[0][-1]
+    assert NO_SIZE in shown[4].rows[0][-1]
 
 
 def test_below_the_floor_no_model_has_a_size(content):
