@@ -2,7 +2,7 @@
 
 import uuid
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
@@ -22,6 +22,8 @@ from runs.registry import (
     SYSTEM_PROMPTS,
     pinned_by,
 )
+
+M = TypeVar("M", bound=models.Model)
 
 
 class Instrument(models.TextChoices):
@@ -540,7 +542,9 @@ class Status(models.TextChoices):
     MALFORMED = "malformed", "malformed"
 
 
-class ResponseQuerySet(models.QuerySet["Response"]):
+class AskedQuerySet(models.QuerySet[M]):
+    """Rows that workers ask for, of a run, and hold for a while."""
+
     def of_wave(self, wave: Wave) -> Self:
         return self.filter(run__wave=wave)
 
@@ -551,6 +555,8 @@ class ResponseQuerySet(models.QuerySet["Response"]):
         """Pending rows that no living worker holds."""
         return self.pending().filter(Q(held_until=None) | Q(held_until__lt=now))
 
+
+class ResponseQuerySet(AskedQuerySet["Response"]):
     def undecided(self) -> Self:
         """Those that name their maker, and nobody has said yet whether raters see it."""
         return self.filter(mask_decided_at=None).exclude(self_naming=[])
@@ -636,16 +642,8 @@ class Probing(models.Model):
         return f"probes of {self.run}"
 
 
-class ProbeQuerySet(models.QuerySet["Probe"]):
-    def of_wave(self, wave: Wave) -> Self:
-        return self.filter(run__wave=wave)
-
-    def pending(self) -> Self:
-        return self.filter(status=Status.PENDING)
-
-    def unheld(self, now: datetime) -> Self:
-        """Pending rows that no living worker holds."""
-        return self.pending().filter(Q(held_until=None) | Q(held_until__lt=now))
+class ProbeQuerySet(AskedQuerySet["Probe"]):
+    """The questions of probes, by how far they are."""
 
 
 class Probe(models.Model):
