@@ -5,11 +5,12 @@ MANAGE := $(BIN)/python manage.py
 # How many processes share the suite; each has a database of its own.
 PROCESSES ?= auto
 
-# Files of the long tests to leave out, because they were run already.
+# Files of the long tests to leave out, because they were run already, or to run alone.
 PROVEN ?=
+PROOFS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run worker test proof check bench pins
+.PHONY: help setup demo run worker test proof check audit bench pins
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
@@ -30,7 +31,7 @@ test: .venv/.tools  ## the whole suite; DATABASE_URL and CELERY_BROKER_URL say o
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile
 
 proof: .venv/.tools  ## the long tests: kills, threads, a whole day
-	$(BIN)/python -m pytest -m proof $(addprefix --ignore=,$(PROVEN))
+	$(BIN)/python -m pytest -m proof -n $(PROCESSES) --dist loadfile $(addprefix --ignore=,$(PROVEN)) $(PROOFS)
 
 check: .venv/.tools  ## style, types, templates and migrations
 	$(BIN)/ruff check .
@@ -40,6 +41,9 @@ check: .venv/.tools  ## style, types, templates and migrations
 	git ls-files -z -- 'compassion/*.py' 'runs/*.py' 'rating/*.py' | xargs -0 $(BIN)/django-upgrade --target-version 5.2
 	$(MANAGE) makemigrations --check --dry-run
 	$(MANAGE) check
+
+audit: .venv/.tools  ## licences, pins and known vulnerabilities of what is installed
+	$(BIN)/python -m tests.audit
 
 bench: .venv/.tools  ## measure, and print the figures
 	$(BIN)/python -m tests.bench

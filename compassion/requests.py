@@ -1,8 +1,10 @@
 """What every request gets: an id that the logs carry, and the words at the foot of every page."""
 
+import logging
 import re
 import secrets
 from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 from django.conf import settings
@@ -13,15 +15,74 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from compassion.logs import request_id
+from compassion.logs import request_id, route_of
+from compassion.outages import CSRF_FIELD
 from rating.forms import SEALED
+from rating.models import User
+from rating.second_factor import is_missing
 from rating.support import line_of
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
-CSRF_FIELD = "csrfmiddlewaretoken"
+log = logging.getLogger(__name__)
 # Where somebody finds what they sent to such a page without a session.
 FOUND_AT = {"rating:rate": "rating:queue", "rating:review": "rating:review_queue"}
+# Every few seconds, all day: no line of the log unless they are not well.
+ASKED_BY_MACHINES = ("/healthz", "/readyz")
+# What stays open to somebody who must first set up a second factor: what everybody may read, and
+# the way to it.
+WITHOUT_FACTOR = {
+    "healthz",
+    "readyz",
+    "account_login",
+    "account_logout",
+    "account_inactive",
+    "account_change_password",
+    "account_set_password",
+    "account_reauthenticate",
+    "mfa_authenticate",
+    "mfa_reauthenticate",
+    "rating:about",
+    "rating:join",
+    "rating:published",
+    "rating:published_report",
+    "rating:published_file",
+    "rating:set_up_factor",
+    "rating:text",
+    "rating:token",
+}
+# No page uses a device or a sensor, is shown within another site, or is read by one.
+HEADERS = {
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": ", ".join(
+        f"{name}=()"
+        for name in (
+            "accelerometer",
+            "autoplay",
+            "bluetooth",
+            "browsing-topics",
+            "camera",
+            "display-capture",
+            "encrypted-media",
+            "fullscreen",
+            "geolocation",
+            "gyroscope",
+            "hid",
+            "idle-detection",
+            "magnetometer",
+            "microphone",
+            "midi",
+            "payment",
+            "picture-in-picture",
+            "publickey-credentials-get",
+            "screen-wake-lock",
+            "serial",
+            "usb",
+            "xr-spatial-tracking",
+        )
+    ),
+    "X-Permitted-Cross-Domain-Policies": "none",
+}
 GIVEN_ID = re.compile(r"[0-9A-Za-z-]{8,64}")
 
 
@@ -36,8 +97,30 @@ class RequestIdMiddleware:
         name = given if GIVEN_ID.fullmatch(given) else secrets.token_hex(8)
         # Not reset afterwards: Django logs a refused request once its middleware is done.
         request_id.set(name)
+        began = monotonic()
         response = self.get_response(request)
         response["X-Request-ID"] = name
+        if request.path not in ASKED_BY_MACHINES or response.status_code != 200:
+            told = {
+                "method": request.method,
+                "route": route_of(request),
+                "status": response.status_code,
+                "ms": round((monotonic() - began) * 1000, 1),
+            }
+            log.info("answered", extra=told)
+        return response
+
+
+class HeadersMiddleware:
+    """What browsers are told on every answer beside what Django and the policy of content tell."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        for name, value in HEADERS.items():
+            response.setdefault(name, value)
         return response
 
 
@@ -54,15 +137,55 @@ class SignInMiddleware(LoginRequiredMiddleware):
         answer = super().process_view(request, view_func, view_args, view_kwargs)
         if answer is None:
             return None
-        if request.headers.get("HX-Request") == "true":
-            return HttpResponse("Sign in to go on.", status=401, content_type="text/plain")
-        if request.method not in ("GET", "HEAD"):
-            return redirect(f"{reverse('account_login')}?{urlencode({'next': _kept(request)})}")
-        return answer
+        return _led_to("account_login", "Sign in to go on.", request) or answer
+
+
+class SecondFactorMiddleware:
+    """Leads maintainers and admins without a second factor to set one up, before anything else.
+
+    Their roles are read with each request, so it holds from the next one on after one is given.
+    """
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(
+        self,
+        request: HttpRequest,
+        view_func: Callable[..., HttpResponseBase],
+        view_args: tuple[Any, ...],
+        view_kwargs: dict[str, Any],
+    ) -> HttpResponseBase | None:
+        person = request.user
+        if not isinstance(person, User) or not is_missing(person):
+            return None
+        match = request.resolver_match
+        if match is not None and match.view_name in WITHOUT_FACTOR:
+            return None
+        way = "rating:set_up_factor"
+        said = "Set up a second factor to go on."
+        here = urlencode({"next": request.get_full_path()})
+        return _led_to(way, said, request) or redirect(f"{reverse(way)}?{here}")
+
+
+def _led_to(way: str, said: str, request: HttpRequest) -> HttpResponse | None:
+    """What is answered to a script, or to a form, whose person must first go elsewhere.
+
+    A script gets a plain 401 and keeps its page; what a form sent is kept. None: a page was asked
+    for, and can be asked for again.
+    """
+    if request.headers.get("HX-Request") == "true":
+        return HttpResponse(said, status=401, content_type="text/plain")
+    if request.method not in ("GET", "HEAD"):
+        return redirect(f"{reverse(way)}?{urlencode({'next': _kept(request)})}")
+    return None
 
 
 def _kept(request: HttpRequest) -> str:
-    """Keep a rating or review that was sent without a session; say where it is after sign-in.
+    """Keep a rating or review that was sent too early; say where it is after sign-in.
 
     It lies in the session of the browser that sent it, as the draft of its card, until its own
     rater or reviewer has signed in there.

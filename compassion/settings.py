@@ -71,6 +71,8 @@ VAR_DIR = Path(env("VAR_DIR", str(BASE_DIR / "var")))
 
 DEBUG = env_bool("DEBUG")
 SECRET_KEY = env("SECRET_KEY") or kept_secret(VAR_DIR / "secret_key")
+# Keys used before: what was sealed, signed or hidden under one of them can still be read.
+SECRET_KEY_FALLBACKS = env_list("SECRET_KEY_FALLBACKS")
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
 
@@ -85,12 +87,14 @@ INSTALLED_APPS = [
     "django_htmx",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
     "runs.apps.RunsConfig",
     "rating.apps.RatingConfig",
 ]
 
 MIDDLEWARE = [
     "compassion.requests.RequestIdMiddleware",
+    "compassion.requests.HeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -99,6 +103,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "compassion.requests.SignInMiddleware",
+    "compassion.requests.SecondFactorMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -140,6 +145,8 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
     # The statements of the rating room are planned once for each connection: see its ``rows``.
     DATABASES["default"]["OPTIONS"] = {
         "options": "-c random_page_cost=1.1 -c jit=off",
+        # A server that is away is known to be after so many seconds, and a page says so.
+        "connect_timeout": 5,
         "prepare_threshold": 2,
     } | DATABASES["default"].get("OPTIONS", {})
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
@@ -161,23 +168,45 @@ CELERY_BROKER_URL = env("CELERY_BROKER_URL", "filesystem://")
 BROKER_DIR = VAR_DIR / "broker"
 CACHES = {
     "default": (
-        {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": CELERY_BROKER_URL}
+        {
+            "BACKEND": "compassion.caches.RedisOrMemory",
+            "LOCATION": CELERY_BROKER_URL,
+            # Nobody waits longer than this for what can be made again.
+            "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 2},
+        }
         if urlsplit(CELERY_BROKER_URL).scheme in ("redis", "rediss")
-        else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
-    )
+        else {"BACKEND": "compassion.caches.OneMachineCache", "LOCATION": VAR_DIR / "limits"}
+    ),
+    # What workers work out for pages: every process of every machine finds it there.
+    "figures": (
+        {
+            "BACKEND": "compassion.caches.RedisOrMemory",
+            "LOCATION": CELERY_BROKER_URL,
+            "KEY_PREFIX": "figures",
+            "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 2},
+        }
+        if urlsplit(CELERY_BROKER_URL).scheme in ("redis", "rediss")
+        else {
+            "BACKEND": "django.core.cache.backends.filebased.FileBasedCache",
+            "LOCATION": VAR_DIR / "figures",
+            "OPTIONS": {"MAX_ENTRIES": 1000},
+        }
+    ),
 }
 
 # People
 
 AUTH_USER_MODEL = "rating.User"
 AUTHENTICATION_BACKENDS = ["rating.sign_in.Backend"]
+# Length counts, not rules of composition. The shortest is also told where one is chosen.
+PASSWORD_LENGTH = 12
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in (
-        "UserAttributeSimilarityValidator",
-        "MinimumLengthValidator",
-        "CommonPasswordValidator",
-        "NumericPasswordValidator",
+    {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
+    for name, options in (
+        ("UserAttributeSimilarityValidator", {}),
+        ("MinimumLengthValidator", {"min_length": PASSWORD_LENGTH}),
+        ("CommonPasswordValidator", {}),
+        ("NumericPasswordValidator", {}),
     )
 ]
 LOGIN_URL = "account_login"
@@ -188,9 +217,36 @@ ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"  # an invitation reached the address already
 ACCOUNT_SESSION_REMEMBER = True
-# An office of raters shares one address: the limit by address leaves room for all of them,
-# the one by account does not.
-ACCOUNT_RATE_LIMITS = {"login": "120/m/ip", "login_failed": "60/m/ip,5/5m/key"}
+ACCOUNT_FORMS = {
+    "login": "rating.sign_in_forms.LoginForm",
+    "reauthenticate": "rating.sign_in_forms.PasswordAgainForm",
+}
+# An office of raters shares one address: the limits by address leave room for all of them, those
+# by account do not. Codes of the second factor are short, so they have a limit of the day too.
+ACCOUNT_RATE_LIMITS = {
+    "login": "120/m/ip",
+    "login_failed": "60/m/ip,5/5m/key",
+    "second_factor": "60/m/ip,5/5m/key,25/d/key",
+    "reauthenticate": "10/m/user",
+    "change_password": "10/m/user",
+    "reset_password": "30/m/ip,5/h/key",
+    "reset_password_from_key": "60/m/ip",
+}
+# Behind a proxy the sender of a request is what the proxies wrote, of which there are so many:
+# what stands before that in X-Forwarded-For was written by whoever sent it, and is not believed.
+BEHIND_PROXY = env_bool("BEHIND_PROXY")
+PROXIES = env_int("PROXIES", 1) if BEHIND_PROXY else 0
+# Maintainers and admins sign in with a code beside their password; false: nobody must.
+SECOND_FACTOR = env_bool("SECOND_FACTOR", not DEBUG)
+# Hides the keys of second factors in the database; unset: made from SECRET_KEY.
+SECOND_FACTOR_KEY = env("SECOND_FACTOR_KEY")
+MFA_ADAPTER = "rating.second_factor.Adapter"
+MFA_FORMS = {
+    "authenticate": "rating.sign_in_forms.CodeForm",
+    "reauthenticate": "rating.sign_in_forms.CodeAgainForm",
+}
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_TOTP_TOLERANCE = 1  # the clock of a phone may be half a minute off
 INVITATION_DAYS = env_int("INVITATION_DAYS", 14)
 SESSION_COOKIE_AGE = env_int("SESSION_HOURS", 24 * 14) * 3600
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # nobody learns which addresses have an account
@@ -198,6 +254,7 @@ EMAIL_HOST = env("EMAIL_HOST")
 EMAIL_PORT = env_int("EMAIL_PORT", 587)
 EMAIL_HOST_USER = env("EMAIL_HOST_USER")
 EMAIL_HOST_PASSWORD = env("EMAIL_HOST_PASSWORD")
+EMAIL_TIMEOUT = 10  # seconds: nobody's page waits longer for a server that does not answer
 EMAIL_USE_TLS = env_bool("EMAIL_USE_TLS", True)
 # Without a mail server nothing is sent, and nothing is offered that would need it.
 MAIL = bool(EMAIL_HOST)
@@ -294,13 +351,38 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
-if env_bool("BEHIND_PROXY"):
+CSRF_COOKIE_HTTPONLY = True  # pages carry the token: no script reads the cookie
+if HTTPS:
+    # No other host of the same domain can set these.
+    SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-session", "__Host-csrf"
+if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CSRF_FAILURE_VIEW = "compassion.views.form_too_old"
 # A response may be long, and a rating comes with its quotes and note; nobody sends more than this.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
+# Nor a larger file: what goes beyond is let go of as it comes, and never reaches a disk.
+FILE_UPLOAD_HANDLERS = [
+    "compassion.uploads.Bounded",
+    "django.core.files.uploadhandler.MemoryFileUploadHandler",
+    "django.core.files.uploadhandler.TemporaryFileUploadHandler",
+]
+
+# How gunicorn serves it: see ``compassion.serving``.
+WEB_BIND = env("WEB_BIND", "127.0.0.1:8000")
+WEB_WORKERS = env_int("WEB_WORKERS", 2)  # processes: about as many as there are cores
+WEB_THREADS = env_int("WEB_THREADS", 8)  # of each
+
+
+# For programs
+
+# By a token; and by an address, for all that comes without one or with a wrong one.
+API_REQUESTS_A_MINUTE = env_int("API_REQUESTS_A_MINUTE", 600)
+API_REQUESTS_A_MINUTE_BY_ADDRESS = env_int("API_REQUESTS_A_MINUTE_BY_ADDRESS", 300)
+API_BODY_BYTES = env_int("API_BODY_BYTES", 8_000_000)
+API_ROWS = env_int("API_ROWS", 1000)  # replies in one request
+API_TOKEN_DAYS = env_int("API_TOKEN_DAYS", 90)  # unless its maker says otherwise
 
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = env("TIME_ZONE", "UTC")
@@ -314,11 +396,14 @@ LOGGING = {
     "filters": {"request_id": {"()": "compassion.logs.RequestIdFilter"}},
     "formatters": {
         "json": {
-            "()": "pythonjsonlogger.json.JsonFormatter",
-            "fmt": "%(asctime)s %(levelname)s %(name)s %(message)s %(request_id)s",
+            "()": "compassion.logs.Lines",
+            "fmt": "%(asctime)s %(levelname)s %(name)s %(message)s %(request_id)s %(task_id)s",
             "rename_fields": {"asctime": "at", "levelname": "level", "name": "logger"},
         },
-        "plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
+        "plain": {
+            "()": "compassion.logs.Plain",
+            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+        },
     },
     "handlers": {
         "console": {
@@ -328,5 +413,9 @@ LOGGING = {
         }
     },
     "root": {"handlers": ["console"], "level": env("LOG_LEVEL", "INFO")},
-    "loggers": {"django.server": {"handlers": ["console"], "propagate": False}},
+    "loggers": {
+        "django.server": {"handlers": ["console"], "propagate": False},
+        # Below this they tell each header that is sent and received: keys, and what repeats them.
+        **{name: {"level": "INFO"} for name in ("httpcore2", "httpx2", "openai")},
+    },
 }

@@ -23,6 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.chromium import CHROMIUM, FLAGS  # noqa: E402
 
+PICTURES = ROOT / "docs" / "pictures"
 DESKTOP = {"width": 1280, "height": 860}
 PHONE = {"width": 360, "height": 740}
 LOOKS = {
@@ -56,14 +57,62 @@ def main() -> None:
                     for look, options in LOOKS.items():
                         take_all(browser, site, accounts, folder, look, options)
                 else:
-                    page = signed_in(browser, site, "rater", accounts, LOOKS["light"])
-                    open_a_card(page)
-                    rate_in_part(page)
-                    page.screenshot(path=ROOT / "docs" / "rating-screen.png")
+                    PICTURES.mkdir(exist_ok=True)
+                    environment = {**os.environ, "VAR_DIR": var}
+                    sample = [sys.executable, "docs/sample_wave.py"]
+                    subprocess.run(sample, cwd=ROOT, env=environment, check=True)
+                    for_raters(signed_in(browser, site, "rater", accounts, LOOKS["light"]))
+                    for_reviewers(signed_in(browser, site, "reviewer", accounts, LOOKS["light"]))
+                    for_maintainers(
+                        signed_in(browser, site, "maintainer", accounts, LOOKS["light"])
+                    )
                 browser.close()
         finally:
             demo.send_signal(signal.SIGINT)
             demo.wait(30)
+
+
+def for_raters(page: Page) -> None:
+    """What docs/first-hour.md shows, and the README."""
+    take(page, "rater-home")
+    open_a_card(page)
+    take(page, "rater-card")
+    rate_in_part(page)
+    take(page, "rater-in-part")
+    page.goto(page.locator("#skip").get_attribute("href") or "/")
+    take(page, "rater-skip", of="main")
+
+
+def for_reviewers(page: Page) -> None:
+    """What docs/reviewing-items.md shows."""
+    page.goto("/review/")
+    page.locator("main button, main a.button").first.click()
+    page.locator("#panel").wait_for()
+    take(page, "reviewer-item")
+
+
+def for_maintainers(page: Page) -> None:
+    """What docs/running-a-wave.md and docs/reading-a-report.md show."""
+    for name, path in (
+        ("wave-draft", "/waves/new/"),
+        ("wave", "/waves/demo/"),
+        ("wave-freeze", "/waves/demo/freeze/"),
+        ("agreement", "/waves/sample/agreement/"),
+        ("gate", "/waves/sample/gate/"),
+        ("report-results", "/waves/sample/results/"),
+        ("report", "/published/sample/"),
+    ):
+        page.goto(path)
+        take(page, name)
+
+
+def take(page: Page, name: str, *, of: str = "") -> None:
+    """A picture for the docs: what the window shows, or one part of the page."""
+    path = PICTURES / f"{name}.png"
+    if of:
+        page.locator(of).screenshot(path=path)
+    else:
+        page.screenshot(path=path)
 
 
 def take_all(

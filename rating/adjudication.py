@@ -37,18 +37,20 @@ from rating.models import (
     User,
 )
 from rating.queue import Announced, NoWork, Paused, writing
-from rating.seen import responses_seen_by
+from rating.seen import has_seen
 from rating.settled import end
 from runs.canonical import draw
 from runs.models import Anchor, Response, Wave
 
 # How many responses with two ratings one look takes in, and how many looks one call takes.
-WINDOW = 2_000
+WINDOW = 500
 LOOKS = 20
 # How many waiting adjudications are tried before somebody is told that there are none.
 TRIES = 64
 # How many that nobody goes on with are handed over at one look.
 HANDED_OVER_AT_ONCE = 50
+# How far what waits is counted: more is more than anybody settles in a week.
+MOST_COUNTED = 1_000
 
 SETTLED_FIELDS = [
     "anchor",
@@ -84,10 +86,14 @@ class AlreadySettled(Exception):
 
 @dataclass(frozen=True)
 class Waiting:
-    """What an adjudicator's home page says."""
+    """What an adjudicator's home page says. ``count`` ends at ``MOST_COUNTED``."""
 
     count: int
     in_hand: bool
+
+    @property
+    def said(self) -> str:
+        return f"{MOST_COUNTED:,} or more" if self.count >= MOST_COUNTED else str(self.count)
 
 
 # Opening
@@ -130,25 +136,27 @@ def open_due(
 
 def current(adjudicator: User) -> Adjudication | None:
     """What the adjudicator has in hand: begun, or held and not gone to somebody else."""
+    return _in_hand(adjudicator).select_related("response__item", "own_anchor").first()
+
+
+def _in_hand(adjudicator: User) -> QuerySet[Adjudication]:
     return (
         Adjudication.objects.standing()
         .filter(adjudicator=adjudicator, settled_at=None)
-        .select_related("response__item", "own_anchor")
         .order_by(F("own_at").asc(nulls_last=True), "opened_at")
-        .first()
     )
 
 
 def waiting_for(adjudicator: User, *, now: datetime | None = None) -> Waiting:
-    """How many wait that this adjudicator may settle, the one in hand included."""
+    """How many wait that this adjudicator may settle, the one in hand included, to a thousand."""
     now = now or timezone.now()
     open_due(now=now, looks=1)
     hand_over_due(now=now, but=adjudicator)
-    in_hand = current(adjudicator)
-    others = _open_to(adjudicator).filter(_free(now))
-    if in_hand:
-        others = others.exclude(pk=in_hand.pk)
-    return Waiting(others.count() + bool(in_hand), in_hand is not None)
+    # Its number alone: whoever counts shows nothing of it.
+    in_hand = _in_hand(adjudicator).values_list("pk", flat=True).first()
+    others = _open_to(adjudicator).filter(_free(now)).exclude(pk=in_hand or 0)
+    mine = int(in_hand is not None)
+    return Waiting(mine + others[: MOST_COUNTED - mine].count(), in_hand is not None)
 
 
 def lease(adjudicator: User, *, now: datetime, topic: str = "") -> Found:
@@ -156,7 +164,7 @@ def lease(adjudicator: User, *, now: datetime, topic: str = "") -> Found:
 
     ``topic`` is what they said to an announced response: "open" or "other".
     """
-    open_due(now=now)
+    open_due(now=now, looks=1)
     hand_over_due(now=now, but=adjudicator)
     while True:
         with writing():
@@ -461,7 +469,12 @@ def _open_to(person: User) -> QuerySet[Adjudication]:
     if not person.hard_topics:
         waiting = waiting.filter(response__item__topic="")
     return (
-        waiting.filter(~Exists(had), ~Exists(rated), response__item__language__in=person.languages)
+        waiting.filter(
+            ~Exists(had),
+            ~Exists(rated),
+            ~has_seen(person),
+            response__item__language__in=person.languages,
+        )
         .exclude(response__run__wave__in=seen)
         .exclude(
             response__run__subject__developer__in=conflicts.exclude(developer="").values(
@@ -470,7 +483,6 @@ def _open_to(person: User) -> QuerySet[Adjudication]:
         )
         .exclude(response__item__code__in=conflicts.exclude(item_code="").values("item_code"))
         .exclude(response__in=left)
-        .exclude(response__in=responses_seen_by(person).values("pk"))
     )
 
 
@@ -478,7 +490,11 @@ def _lease(adjudicator: User, now: datetime, topic: str) -> Found:
     if pause := Pause.objects.filter(person=adjudicator, ended_at=None).first():
         return Paused(pause.reason, pause.earlier_ratings)
     if held := current(adjudicator):
-        return held if held.own_at else _hold(held, adjudicator, now)
+        if held.own_at:
+            return held
+        # Its time may be over, and somebody else be given it at this moment.
+        if mine := _locked_hold(held.pk, adjudicator):
+            return _hold(mine, adjudicator, now)
     open_to = _open_to(adjudicator)
     opened = _opened_today(adjudicator, now)
     if topic == "other" or opened >= settings.HARD_TOPICS_A_DAY:
@@ -519,6 +535,16 @@ def _locked_free(pk: int, now: datetime) -> Adjudication | None:
         .select_for_update(skip_locked=True, of=("self",))
         .select_related("response__item")
         .filter(_free(now), pk=pk, settled_at=None, own_at=None)
+        .first()
+    )
+
+
+def _locked_hold(pk: int, adjudicator: User) -> Adjudication | None:
+    return (
+        _in_hand(adjudicator)
+        .select_for_update(of=("self",))
+        .select_related("response__item", "own_anchor")
+        .filter(pk=pk)
         .first()
     )
 

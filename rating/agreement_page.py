@@ -32,10 +32,13 @@ from rating.breakdown_chart import Rows, breakdown_chart
 from rating.charts import NARROW, WIDE
 from rating.counted import KEPT, columns_of, state_of
 from rating.crossing_chart import crossing_chart
+from rating.dimensions import dimensions_of
 from rating.figure import Figure
 from rating.guessing import is_unblinded
 from rating.item_figures import FEWEST_RESPONSES, ONE_SUBJECT
 from rating.item_map import Dot, ItemMap, Limits, item_map
+from rating.judges.beside import beside_page, rounds_of
+from rating.models import Tally
 from rating.report import OVERALL
 from rating.review_agreement import answers
 from runs.canonical import digest
@@ -56,6 +59,8 @@ NO_FLOOR: Final = (
     "No floor is drawn: the plan of this wave declared none before it was locked. A floor chosen "
     "after a look would say nothing."
 )
+#: What these show does not hang on the ratings of the wave alone.
+NOT_KEPT: Final = (By.WAVE, By.WORK, By.KIND)
 TWO_ANSWERS: Final = "With two answers, any two are within one."
 WORDS: Final = {
     By.DIMENSION: "dimensions",
@@ -135,9 +140,17 @@ class Names:
     raters: tuple[str, ...]
 
 
-def names_of(wave: Wave, state: str) -> Names:
-    columns = columns_of(wave, state)
-    return Names(columns.dimensions, columns.items, tuple(sorted(columns.raters)))
+def names_of(wave: Wave) -> Names:
+    """The names of a wave, without a look at its ratings: its raters are those with tallies."""
+    names, _ = dimensions_of(wave)
+    raters = (
+        Tally.objects.filter(wave=wave, of=Tally.Of.SUBJECT, count__gt=0)
+        .order_by()
+        .values_list("rater__pseudonym", flat=True)
+        .distinct()
+    )
+    items = wave.bank.items.values_list("code", flat=True)
+    return Names(tuple(names), tuple(items), tuple(sorted(raters)))
 
 
 def agreement_page(wave: Wave, look: Look, state: str) -> AgreementPage:
@@ -146,7 +159,7 @@ def agreement_page(wave: Wave, look: Look, state: str) -> AgreementPage:
     around = [is_unblinded(wave), floor, str(timezone.get_current_timezone())]
     limits = [settings.ITEM_WITHIN_ONE_PERCENT, settings.ITEM_MEAN_MARGIN]
     key = "agreement:" + digest([state, repr(look), *around, *limits])
-    kept: AgreementPage | None = None if look.by in (By.WAVE, By.WORK) else cache.get(key)
+    kept: AgreementPage | None = None if look.by in NOT_KEPT else cache.get(key)
     if kept is None:
         kept = _make(wave, look, state, floor)
         cache.set(key, kept, KEPT)
@@ -244,6 +257,8 @@ def _lines(wave: Wave, columns: Columns, look: Look, seed: str) -> tuple[list[Li
         return _by_wave(wave, look)
     if look.by is By.WORK:
         return _by_work(wave, columns, seed)
+    if look.by is By.KIND and look.only.everything:
+        return _by_kind(wave, columns, seed)
     start = PAGE * (look.page - 1)
     return breakdown(columns, look.by, seed=seed, start=start, most=PAGE)
 
@@ -259,6 +274,28 @@ def _by_wave(wave: Wave, look: Look) -> tuple[list[Line], int]:
         )
         for one in waves[start : start + PAGE]
     ], len(waves)
+
+
+def _by_kind(wave: Wave, columns: Columns, seed: str) -> tuple[list[Line], int]:
+    """Two people, then a person and a judge of the newest round, by the pairs of each response."""
+    lines, count = breakdown(columns, By.KIND, seed=seed)
+    for judging in rounds_of(wave)[:1]:
+        found = beside_page(wave, judging, state_of(wave))
+        overall, given = found.overall, found.overall.n
+        exact, within, alpha, ac2 = (row.judge.by_response for row in overall.rows)
+        agreement = replace(
+            lines[1].agreement,
+            n_ratings=3 * given,
+            n_units=given,
+            n_pairable_units=given,
+            n_raters=found.people,
+            percent_exact=exact,
+            percent_within_one=within,
+            alpha_ordinal=alpha,
+            ac2_ordinal=ac2,
+        )
+        lines[1] = replace(lines[1], agreement=agreement)
+    return lines, count
 
 
 def _by_work(wave: Wave, columns: Columns, seed: str) -> tuple[list[Line], int]:

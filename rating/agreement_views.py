@@ -15,20 +15,23 @@ from rating.agreement_page import (
     MOST_ITEMS,
     NO_FLOOR,
     WHY_THEY_DIFFER,
+    AgreementPage,
     Look,
     Names,
-    agreement_page,
     declared_floor,
     is_outside,
     names_of,
     waves_beside,
 )
+from rating.aside import figures
+from rating.aside_views import tell, waits
 from rating.breakdown import By, Only
 from rating.care import Days, record_look
-from rating.counted import state_of
 from rating.crossing_chart import sentence_of
 from rating.dimensions import dimensions_of
 from rating.item_figures import record_figures
+from rating.judges.beside import rounds_of
+from rating.makers_aside import told_of
 from rating.models import Exposure, Role, Saw, User
 from rating.readings import readings_of
 from rating.report import ALPHA_MEANING, MEANING
@@ -110,20 +113,23 @@ class LookForm(forms.Form):
 
 @require_safe
 @role_required(Role.MAINTAINER)
+@waits
 def agreement(request: StaffRequest, wave: str) -> HttpResponse:
     """How far raters agree: pooled over subjects, by what was asked for."""
     found = _wave(wave)
-    state = state_of(found)
-    form = LookForm(request.GET, names_of(found, state))
+    form = LookForm(request.GET, names_of(found))
     context: dict[str, Any] = {"wave": found, "form": form, "as_of": timezone.now()}
     if not form.is_valid():
         return render(request, "rating/agreement.html", context, status=422)
     look = form.look
-    page = agreement_page(found, look, state)
+    worked_out = figures("agreement", found, **told_of(look))
+    page: AgreementPage = worked_out.value
+    context["as_of"] = worked_out.made_at
     if look.page > page.pages:
         raise Http404
     if request.method == "GET":
         _record(request.user, found, look)
+    tell(request, worked_out)
     scale = found.bank.levels
     context |= {
         "look": look,
@@ -140,6 +146,7 @@ def agreement(request: StaffRequest, wave: str) -> HttpResponse:
         "why_they_differ": WHY_THEY_DIFFER,
         "meaning": f"{ALPHA_MEANING} {MEANING}",
         "looks": _looks(found),
+        "judged": bool(rounds_of(found)),
         "most_items": MOST_ITEMS,
         "earlier": _address(request, look.page - 1) if look.page > 1 else "",
         "later": _address(request, look.page + 1) if look.page < page.pages else "",

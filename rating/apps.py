@@ -7,9 +7,10 @@ class RatingConfig(AppConfig):
     verbose_name = "Rating"
 
     def ready(self) -> None:
-        from rating import people, queue, run_events, seeding, support, unblinding  # noqa: F401 - for what they add
+        from rating import checks, people, queue, run_events, seeding, support, unblinding  # noqa: F401 - for what they add
+        from rating.judges import asking
         from runs.guards import install
-        from runs.signals import acted, cards_timed, responses_completed
+        from runs.signals import acted, calls_held, cards_timed, responses_completed
 
         post_migrate.connect(install, sender=self)
         post_migrate.connect(people.create_roles, sender=self)
@@ -18,3 +19,4 @@ class RatingConfig(AppConfig):
         responses_completed.connect(unblinding.close_late, dispatch_uid="rating.close_late")
         acted.connect(run_events.keep, dispatch_uid="rating.run_events")
         cards_timed.connect(run_events.card_seconds, dispatch_uid="rating.card_seconds")
+        calls_held.connect(asking.calls_held, dispatch_uid="rating.calls_held")

@@ -12,8 +12,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
-from rating import bank_pages, drafting
+from rating import (
+    bank_pages,
+    drafting,
+    makers_aside,  # noqa: F401 - names what is made aside
+)
 from rating.anchor_use import anchor_use_chart
+from rating.aside import figures
+from rating.aside_views import tell, waits
 from rating.bank_forms import FreezeForm, ItemDraftForm
 from rating.coverage import GLYPHS
 from rating.item_figures import ItemFigures, Ratings, record_figures
@@ -46,13 +52,16 @@ def banks(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @role_required(*STAFF)
+@waits
 def bank(request: StaffRequest, pk: int) -> HttpResponse:
     """Where one version stands. What ratings say of its items is put on record for who looks."""
     found = _bank(pk)
     page = bank_pages.bank_page(found)
-    ratings = Ratings({item.content_hash for item in page.items})
+    worked_out = figures("items", None, hashes=sorted({one.content_hash for one in page.items}))
+    ratings: Ratings = worked_out.value
     if request.method == "GET":
         record_figures(request.user, ratings.waves.values())
+    tell(request, worked_out)
     wanted = request.GET.get("status", "")
     wanted = wanted if wanted in list(Standing) else ""
     findings = drafting.findings_of_bank(found)
@@ -73,6 +82,7 @@ def bank(request: StaffRequest, pk: int) -> HttpResponse:
 
 @require_safe
 @role_required(*STAFF, Role.ITEM_REVIEWER)
+@waits
 def item(request: StaffRequest, pk: int, code: str) -> HttpResponse:
     """One item: what is asked, its levels, where it stands, and what ratings say of it."""
     found = _item(pk, code)
@@ -109,8 +119,12 @@ def draft_item(request: StaffRequest, pk: int, code: str) -> HttpResponse:
     found = _item(pk, code)
     now = timezone.now()
     if request.method == "POST" and request.POST.get("do") == "drop":
-        drafting.drop_change(found)
-        messages.info(request, f"{found.code} stays as it is in the next version.")
+        try:
+            drafting.drop_change(found)
+        except drafting.DraftRefused as why:
+            messages.error(request, str(why))
+        else:
+            messages.info(request, f"{found.code} stays as it is in the next version.")
         return redirect("rating:draft_version", pk=pk)
     change = _change(found)
     texts = drafting.texts_of(
@@ -274,16 +288,18 @@ def _for_staff(
 ) -> dict[str, Any]:
     """What is kept from reviewers: the checks, what ratings say, and the way to the next version."""
     others = bank_pages.others_of(found, chamber)
-    ratings = Ratings({found.content_hash, *others})
-    figures: ItemFigures = ratings.figures(found.content_hash, found.bank.levels, others)
+    worked_out = figures("items", None, hashes=sorted({found.content_hash, *others}))
+    ratings: Ratings = worked_out.value
+    known: ItemFigures = ratings.figures(found.content_hash, found.bank.levels, others)
     if request.method == "GET":
-        record_figures(request.user, figures.waves)
+        record_figures(request.user, known.waves)
+    tell(request, worked_out)
     pair_codes = Pair.objects.filter(bank=found.bank, chamber=chamber, arm_a__code__in=codes)
     about = [*codes, *(pair_codes.values_list("code", flat=True) if chamber else [])]
     return {
         "findings": drafting.of_item(drafting.findings_of_bank(found.bank), *about),
-        "figures": figures,
-        "chart": anchor_use_chart(figures.use) if figures.use else "",
+        "figures": known,
+        "chart": anchor_use_chart(known.use) if known.use else "",
         "may_draft": Role.ADMIN in request.user.roles,
         "change": _change(found),
         "newest": drafting.newest(found.bank),

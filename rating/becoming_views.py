@@ -13,12 +13,13 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from rating import seeding
-from rating.blinding import AnchorText, Card
+from rating.blinding import Card
 from rating.layout import place_of
 from rating.marks import MarkedBlock, marked
 from rating.models import Assignment, Kind, Qualification, Rating, Role, Seed, Use, User
 from rating.queue import NoWork
 from rating.quotes import Span
+from rating.shown import AnchorText
 from rating.standing import BLOCK, qualified_for, standing_of
 from runs.access import role_required
 from runs.models import Instrument

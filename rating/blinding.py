@@ -10,24 +10,11 @@ from django.core.cache import cache
 from rating.layout import Block, Group, blocks, groups
 from rating.models import Assignment
 from rating.rendered import Step, rendered
+from rating.shown import AnchorText, Shown, Turn
 from runs.masks import masked
-from runs.models import Bank, Instrument, Item
+from runs.models import Bank, Instrument, Item, Response
 
 TAGS_KEPT = 3600  # seconds; a bank never changes
-
-
-@dataclass(frozen=True)
-class Turn:
-    role: str
-    text: str
-
-
-@dataclass(frozen=True)
-class AnchorText:
-    level: int
-    word: str
-    description: str
-    note: str
 
 
 def turns_of(item: Item) -> tuple[Turn, ...]:
@@ -50,6 +37,12 @@ def anchors_of(item: Item) -> tuple[AnchorText, ...]:
     )
 
 
+def shown(response: Response) -> Shown:
+    """All that is shown of a response to be judged, to people and to models alike."""
+    item = response.item
+    return Shown(turns_of(item), masked(response.text, response.mask), anchors_of(item))
+
+
 @dataclass(frozen=True)
 class Card:
     """All that a rater sees of an assignment."""
@@ -66,13 +59,13 @@ class Card:
     @classmethod
     def of(cls, assignment: Assignment) -> "Card":
         response = assignment.response
-        item = response.item
+        item, seen = response.item, shown(response)
         return cls(
             code=assignment.code,
-            turns=turns_of(item),
-            text=masked(response.text, response.mask),
+            turns=seen.turns,
+            text=seen.text,
             covered=bool(response.mask),
-            anchors=anchors_of(item),
+            anchors=seen.anchors,
             language=item.language,
             until=assignment.expires_at,
             tags=_tags_of(item.bank_id),

@@ -377,7 +377,12 @@ def _each(
     there = np.bincount(group, minlength=len(names)) > 0
     for place, name in enumerate(names):
         if empty or there[place]:
-            yield _Group(name, key.format(name), partial(columns.at, group == place))
+            yield _Group(name, key.format(name), partial(_where, columns, group, place))
+
+
+def _where(columns: Columns, group: Whole, place: int) -> Columns:
+    """The part of one group, found when it is asked for: among 500 raters are 100,000 pairs."""
+    return columns.at(group == place)
 
 
 def _by_rater(columns: Columns) -> Iterator[_Group]:
@@ -399,7 +404,8 @@ def _by_pair(columns: Columns) -> Iterator[_Group]:
     pairs, group = np.unique(low * len(ordered) + high, return_inverse=True)
     for place, pair in enumerate(pairs):
         one, other = (ordered[rank][1] for rank in divmod(int(pair), len(ordered)))
-        yield _Group(f"{one} and {other}", f"pair|{one}|{other}", partial(both.at, group == place))
+        part = partial(_where, both, group, place)
+        yield _Group(f"{one} and {other}", f"pair|{one}|{other}", part)
 
 
 def _by_kind(columns: Columns) -> Iterator[_Group]:

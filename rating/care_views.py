@@ -13,9 +13,11 @@ from django.views.decorators.http import require_POST, require_safe
 from rating import care, notices
 from rating.forms import COUNTS_HIDDEN, LOOK
 from rating.models import Role, User
+from rating.people import save_of
+from rating.personal.copying import copy_of, record_copy
 from runs.access import role_required
 
-HOURS, EXPOSURE = "hours.csv", "exposure.csv"
+HOURS, EXPOSURE, EVERYTHING = "hours.csv", "exposure.csv", "everything.json"
 ASKED = "We will write to you once, when there are responses to rate."
 WITHDRAWN = "We will not write to you."
 
@@ -76,6 +78,14 @@ def own(request: RaterRequest, name: str) -> HttpResponseBase:
         return _file(f"my-{HOURS}", care.hours_lines(only=request.user))
     if name == EXPOSURE:
         return _file(f"my-{EXPOSURE}", care.own_exposure_lines(request.user))
+    if name == EVERYTHING:
+        if request.method == "GET":
+            record_copy(request.user, request.user)
+        return StreamingHttpResponse(
+            copy_of(request.user, now=timezone.now(), levels=False),
+            content_type="application/json; charset=utf-8",
+            headers={"Content-Disposition": f'attachment; filename="my-{EVERYTHING}"'},
+        )
     raise Http404
 
 
@@ -98,7 +108,7 @@ def counts(request: RaterRequest) -> HttpResponse:
     """Show or hide the counts of the day on one's home page."""
     person = request.user
     person.look = {**LOOK, **person.look, COUNTS_HIDDEN: request.POST.get("do") == "hide"}
-    person.save(update_fields=["look"])
+    save_of(person, "look")
     return redirect("home")
 
 

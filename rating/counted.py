@@ -6,12 +6,12 @@ from typing import Any, Final
 
 import numpy as np
 from django.core.cache import cache
-from django.db.models import CharField, Count, Func, Max, Q
+from django.db.models import CharField, Func
 from django.utils import timezone
 
 from rating.breakdown import NONE, Columns
 from rating.dimensions import dimensions_of
-from rating.models import Kind, Rating, User
+from rating.models import Rating, User
 from rating.stats.agreement import Whole
 from runs.canonical import digest
 from runs.models import Anchor, Run, Wave
@@ -22,10 +22,7 @@ QUARTER: Final = 15  # minutes; in every time zone a day begins on one
 
 def state_of(wave: Wave) -> str:
     """A word that changes whenever a rating of the wave is given, taken back or counted anew."""
-    standing = Q(kind=Kind.COUNTED, superseded_by=None, withdrawn_at=None)
-    state = Rating.objects.filter(response__run__in=_runs(wave)).aggregate(
-        n=Count("pk"), counted=Count("pk", filter=standing), at=Max("rated_at")
-    )
+    state = Rating.objects.filter(response__run__in=_runs(wave)).state()
     # By what the wave is, not by its number: another database may share the cache.
     return digest(
         [wave.code, str(wave.created_at), wave.bank.content_hash, *map(str, state.values())]

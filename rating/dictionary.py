@@ -9,6 +9,7 @@ CSV: Final = "ratings.csv"
 WIDE: Final = "ratings_wide.csv"
 FACETS: Final = "facets.csv"
 KEY: Final = "key.csv"
+JUDGEMENTS: Final = "judgements.csv"
 JSON: Final = "report.json"
 MANIFEST: Final = "manifest.json"
 HEAD: Final = ("file", "name", "kind", "meaning")
@@ -133,6 +134,34 @@ ENTRIES: Final = (
         DIMENSION,
         RATER,
         ("level", "whole number", "The level of a counted rating."),
+    ),
+    *_columns(
+        JUDGEMENTS,
+        RESPONSE,
+        ITEM,
+        DIMENSION,
+        ("round", "code", "The round of judging."),
+        ("configuration", "word", "panel, cross, or self: then each model judged its own replies."),
+        ("purpose", "word", "judging, or bridge: a sample of an earlier round judged again."),
+        ("number", "1 or 2", "Which of the response’s judgements in the round it is."),
+        ("provenance", "word", "original, requoted (asked again for a quote) or rerouted."),
+        ("state", "word", "answered, or why not: refused, malformed or failed."),
+        (
+            "stands",
+            "true or false",
+            "Answered, not replaced, and of a judge that was not left out.",
+        ),
+        ("level", "whole number or blank", "The level the judge chose."),
+        ("quote", "text", "The words it gave as a quote, as it gave them."),
+        ("quote_found", "word or blank", "verbatim, folded or none: whether they are there."),
+        ("quote_valid", "true or false", "Found, and long enough by the rule for people’s quotes."),
+        ("reason", "text", "Its reason, in one line."),
+        ("fault", "word or blank", "Why the answer was not used."),
+        ("judge", "code", "Which judge. Only once the wave is unblinded."),
+        ("answered_at", "ISO 8601, UTC", "When it answered. Only once unblinded."),
+        ("subject", "code", "Who gave the response. Only once unblinded."),
+        ("condition", "word", "Under which system message. Only once unblinded."),
+        ("trial", "whole number", "Which asking of the item it is. Only once unblinded."),
     ),
     *_columns(
         KEY,

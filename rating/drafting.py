@@ -39,6 +39,11 @@ PROMPT: Final = "prompt"
 SETTLED: Final = {"validated", "active", "reviewed"}
 
 
+FROZEN_MEANWHILE: Final = (
+    "The next version was made meanwhile, from the changes as they stood. Nothing was stored."
+)
+
+
 class DraftRefused(ValueError):
     """A draft that does not become a version, with the reason."""
 
@@ -258,7 +263,9 @@ def save_change(
         draft, _ = BankDraft.objects.get_or_create(
             base=item.bank, frozen_at=None, defaults={"begun_by": person, "begun_at": now}
         )
-        BankDraft.objects.select_for_update().get(pk=draft.pk)
+        draft = BankDraft.objects.select_for_update().get(pk=draft.pk)
+        if draft.frozen_at:
+            raise DraftRefused(FROZEN_MEANWHILE)
         change = ItemChange.objects.filter(draft=draft, item=item).first()
         if (change.edition if change else 0) != edition:
             raise DraftRefused(
@@ -274,9 +281,19 @@ def save_change(
 
 
 def drop_change(item: Item) -> None:
-    """Leave one item as it is in the next version."""
+    """Leave one item as it is in the next version.
+
+    Raises
+    ------
+    DraftRefused
+        If the next version was made meanwhile.
+    """
     with writing():
-        ItemChange.objects.filter(item=item, draft__base=item.bank, draft__frozen_at=None).delete()
+        of_bank = BankDraft.objects.filter(base=item.bank)
+        if draft := of_bank.filter(frozen_at=None).select_for_update().first():
+            draft.changes.filter(item=item).delete()
+        elif of_bank.filter(changes__item=item).exists():
+            raise DraftRefused(FROZEN_MEANWHILE)
 
 
 def data_of(

@@ -9,12 +9,15 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from rating import makers_aside  # noqa: F401 - names what is made aside
+from rating.aside import figures
+from rating.aside_views import tell, waits
 from rating.care import record_look
-from rating.effects import Effects, rater_effects
+from rating.effects import Effects
 from rating.effects_chart import NARROW, WIDE, effects_chart
 from rating.item_figures import record_figures
 from rating.models import Role, User
-from rating.severity import PoolEffects, effects_by_instrument, waves_behind
+from rating.severity import PoolEffects, waves_behind
 from rating.severity_chart import severity_chart
 from rating.standing import BLOCK, DRIFT_DAYS
 from runs.access import role_required
@@ -23,15 +26,17 @@ from runs.canonical import digest
 
 @require_safe
 @role_required(Role.MAINTAINER)
+@waits
 def effects(request: HttpRequest) -> HttpResponse:
     """Severity and drift of each rater, by code name, from A to Z."""
     now = timezone.now()
-    found = rater_effects(now=now)
-    pools = effects_by_instrument(now=now)
+    worked_out = figures("effects", None)
+    found, pools = worked_out.value
     if request.method == "GET":
         assert isinstance(request.user, User)
         record_look(request.user, "severity and drift")
         record_figures(request.user, waves_behind(now=now))
+    tell(request, worked_out)
     context = {
         "effects": found,
         "chart": _chart(found, WIDE) if found.known else "",

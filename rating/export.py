@@ -12,9 +12,10 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Final
 
 from runs.properties import Properties
@@ -128,7 +129,13 @@ def key_csv(rows: Iterable[KeyRow]) -> str:
     ``reading_level`` is in years of school, empty where it means nothing; the last three are
     true or false.
     """
-    return in_csv(KEY, map(_key, rows))
+    return "".join(key_lines(rows))
+
+
+def key_lines(rows: Iterable[KeyRow]) -> Iterator[str]:
+    """The same line by line, so that of many responses it is never whole in memory."""
+    for line in chain([KEY], map(_key, rows)):
+        yield in_csv(line, ())
 
 
 def guarded(text: str) -> str:
@@ -180,7 +187,7 @@ def _key(row: KeyRow) -> list[Cell]:
     ]
 
 
-def in_csv(header: Iterable[str], lines: Iterable[Iterable[Cell]]) -> str:
+def in_csv(header: Iterable[Cell], lines: Iterable[Iterable[Cell]]) -> str:
     """Return a file of these lines, texts guarded."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\r\n")

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.template.loader import render_to_string
 
 from rating import blinding_report, probe_report
-from rating.agreement_page import Look, agreement_page, may_tell
+from rating.agreement_page import AgreementPage, Look, agreement_page, may_tell
 from rating.breakdown import Line
 from rating.counted import state_of
 from rating.dictionary import dictionary_csv
@@ -22,12 +22,13 @@ from rating.export import ExportRow, ratings_csv, ratings_wide_csv
 from rating.facets_file import facets_csv, facets_txt
 from rating.figure import figure_as_json
 from rating.item_figures import ONE_SUBJECT
+from rating.judges.export import judgement_rows, judgements_csv
 from rating.models import Saw, User
 from rating.pdf import as_pdf
 from rating.publications import Export
 from rating.report import as_json
 from rating.wave_document import wave_document
-from rating.wave_report import CARE, export_rows, official_as_json, wave_report
+from rating.wave_report import CARE, WaveReport, export_rows, official_as_json, wave_report
 from runs.models import Wave
 
 ALL: Final = "everything.zip"
@@ -77,6 +78,12 @@ FILES: Final = {
         ),
         File("facets.csv", "Counted ratings alone, for R and the like.", Saw.RATINGS),
         File("facets.txt", "The same ratings for FACETS, with what it needs to know.", Saw.RATINGS),
+        File(
+            "judgements.csv",
+            "One line for each judgement by a model; in no figure of the others.",
+            Saw.RATINGS,
+            True,
+        ),
         File("dictionary.csv", "What each column and key of these files means.", Saw.FIGURES),
     )
 }
@@ -85,8 +92,19 @@ FILES: Final = {
 class Exports:
     """The files of one wave. What several of them need is read once."""
 
-    def __init__(self, wave: Wave) -> None:
+    def __init__(
+        self,
+        wave: Wave,
+        report: WaveReport | None = None,
+        page: AgreementPage | None = None,
+    ) -> None:
         self.wave = wave
+        self._report, self._page = report, page
+
+    @property
+    def report(self) -> WaveReport:
+        """The report they tell: the one given, as of its moment, or else as of now."""
+        return self._report or wave_report(self.wave)
 
     def file(self, name: str) -> bytes:
         """The bytes of one of ``FILES``."""
@@ -131,17 +149,20 @@ class Exports:
         wave = self.wave
         return {
             "report.html": self._html,
-            "report.pdf": lambda: as_pdf(wave_document(wave)),
+            "report.pdf": lambda: as_pdf(wave_document(wave, self.report)),
             "report.json": self._json,
             "ratings.csv": lambda: ratings_csv(self.rows, unblinded=bool(wave.unblinded_at)),
             "ratings_wide.csv": lambda: ratings_wide_csv(self.rows),
             "facets.csv": lambda: facets_csv(self.rows),
             "facets.txt": lambda: facets_txt(self.rows, wave.bank.levels, wave.code),
+            "judgements.csv": lambda: judgements_csv(
+                judgement_rows(wave), unblinded=bool(wave.unblinded_at)
+            ),
             "dictionary.csv": dictionary_csv,
         }
 
     def _html(self) -> str:
-        made = wave_report(self.wave)
+        made = self.report
         context = {
             "title": f"Agreement of raters: {self.wave.title}",
             "report": made.agreement,
@@ -156,16 +177,7 @@ class Exports:
         return render_to_string("rating/report_file.html", context)
 
     def _json(self) -> str:
-        wave, made = self.wave, wave_report(self.wave)
-        page = agreement_page(wave, Look(), state_of(wave))
-        figures = as_json(made.agreement)
-        parts = [(figures["overall"], page.overall)]
-        parts += [(figures["dimensions"][line.name], line) for line in page.lines]
-        for part, line in parts:
-            _add_ac2(part, line)
-            told = may_tell(wave, line)
-            part |= {"level_counts_reason": None if told else ONE_SUBJECT}
-            part |= {} if told else {"level_counts": None}
+        wave, made = self.wave, self.report
         content = {
             "wave": wave.code,
             "kind": wave.kind,
@@ -174,11 +186,27 @@ class Exports:
             "bank_hash": wave.bank.content_hash,
             "preregistration_hash": wave.preregistration_hash,
             "made_at": made.made_at.isoformat(timespec="seconds"),
-            **figures,
+            **agreement_figures(wave, made, self._page),
             "blinding": blinding_report.as_json(made.blinding),
             "probes": probe_report.as_json(made.probes),
         }
         return _json(content)
+
+
+def agreement_figures(
+    wave: Wave, report: WaveReport | None = None, page: AgreementPage | None = None
+) -> dict[str, Any]:
+    """How far raters agree, pooled and in each dimension: for a program, what the pages say."""
+    page = page or agreement_page(wave, Look(), state_of(wave))
+    figures = as_json((report or wave_report(wave)).agreement)
+    parts = [(figures["overall"], page.overall)]
+    parts += [(figures["dimensions"][line.name], line) for line in page.lines]
+    for part, line in parts:
+        _add_ac2(part, line)
+        told = may_tell(wave, line)
+        part |= {"level_counts_reason": None if told else ONE_SUBJECT}
+        part |= {} if told else {"level_counts": None}
+    return figures
 
 
 def ask(wave: Wave, person: User, *, now: datetime) -> Export:

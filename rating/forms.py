@@ -13,7 +13,7 @@ from django.http import QueryDict
 from rating import quotes
 from rating.blinding import Card
 from rating.layout import place_of
-from rating.models import Confidence, Draft, Role, SkipReason
+from rating.models import Confidence, Draft, Role, SkipReason, User
 from rating.queue import Given
 from rating.quotes import Span
 from rating.support import support_lines
@@ -495,6 +495,51 @@ class WorkForm(forms.Form):
 class InviteForm(forms.Form):
     email = forms.EmailField(label="Address")
     roles = forms.MultipleChoiceField(choices=Role, widget=forms.CheckboxSelectMultiple)
+    again = forms.BooleanField(required=False, label="They wish to come back")
+
+
+def _why() -> forms.CharField:
+    """Why something is done to somebody's account."""
+    return forms.CharField(
+        max_length=300,
+        label="Why",
+        help_text="It stays on record: name nobody in it.",
+        error_messages={"required": "Say why, in a few words that name nobody."},
+    )
+
+
+class EraseForm(forms.Form):
+    """The second step of erasing somebody: their address, typed, and why.
+
+    Not the code name: nobody learns here whose it is.
+    """
+
+    address = forms.CharField(
+        max_length=254,
+        label="Their address",
+        error_messages={"required": "Type their address, as it stands above."},
+    )
+    reason = _why()
+
+    def __init__(self, *args: Any, person: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.person = person
+
+    def clean_address(self) -> str:
+        given: str = self.cleaned_data["address"]
+        if given.strip().lower() != self.person.email.lower():
+            raise forms.ValidationError(f"Type {self.person.email}, as it stands above.")
+        return given
+
+
+class AccessForm(forms.Form):
+    """What somebody may do here, and whether they may come in at all."""
+
+    roles = forms.MultipleChoiceField(
+        choices=Role, widget=forms.CheckboxSelectMultiple, required=False
+    )
+    open = forms.BooleanField(required=False, label="They may sign in")
+    reason = _why()
 
 
 class JoinForm(forms.Form):

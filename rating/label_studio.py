@@ -20,6 +20,7 @@ from rating.ratings_file import (
     RatingsFile,
     shown,
 )
+from runs.plain_json import STRICT, TOO_DEEP, is_too_deep
 
 #: The controls that hold a level, and where in their value it stands.
 CONTROLS: Final = {"rating": "rating", "choices": "choices", "number": "number"}
@@ -68,7 +69,7 @@ def _parsed(path: Path) -> list[Any]:
     except OSError as why:
         raise FileRefused([f"{path} cannot be read: {why.strerror}."]) from None
     try:
-        tasks = json.loads(raw.removeprefix(BYTE_ORDER_MARK).decode(), parse_constant=_refuse)
+        tasks = json.loads(raw.removeprefix(BYTE_ORDER_MARK).decode(), **STRICT)
     except UnicodeDecodeError as why:
         raise FileRefused([f"{path}: Byte {why.start + 1:,} is not UTF-8."]) from None
     except json.JSONDecodeError as why:
@@ -78,16 +79,14 @@ def _parsed(path: Path) -> list[Any]:
     except RecursionError:
         raise FileRefused([f"{path} is nested too deep for an export. {EXPORT}"]) from None
     except ValueError as why:
-        raise FileRefused([f"{path}: A number in it cannot be read: {why}"]) from None
+        raise FileRefused([f"{path} cannot be read: {why}."]) from None
+    if is_too_deep(tasks):
+        raise FileRefused([f"{path} is {TOO_DEEP}. {EXPORT}"])
     if not isinstance(tasks, list):
         raise FileRefused([f"{path} is not a list of tasks. {EXPORT}"])
     if not tasks:
         raise FileRefused([f"{path} has no tasks in it."])
     return tasks
-
-
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is no number.")
 
 
 class _Tasks:

@@ -10,15 +10,19 @@ import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.conf import settings
+from django.core.paginator import Page, Paginator
 
+from rating.judges.tables import Judgement
 from rating.models import Assignment, EventKind, Rating, User
 from rating.queue import log, open_slots, writing
 from rating.queue.slots import locked_slots
-from runs.models import Response, Wave
+from runs.models import Response, Run, Wave
 from runs.self_naming import Naming, every_place
 
+ON_A_PAGE = 50
 AROUND = 160  # code points shown before the first name and after the last
 
 
@@ -47,11 +51,19 @@ class Named:
     open: bool
 
 
-def named_in(wave: Wave) -> list[Named]:
-    """Those of a wave, the undecided first, then by handle: no order of theirs says whose they are."""
-    rows = list(Response.objects.of_wave(wave).exclude(self_naming=[]))
-    shut = _shut([row.pk for row in rows])
-    found = [
+def named_in(wave: Wave, page: str = "1") -> Page[Any]:
+    """A page of those of a wave, the undecided first, then by handle: no order says whose they are.
+
+    Of all but the replies shown, only numbers are read.
+    """
+    every = Response.objects.of_wave(wave).exclude(self_naming=[]).only("pk", "mask_decided_at")
+    ordered = sorted(every, key=lambda row: (row.mask_decided_at is not None, handle_of(row)))
+    found: Page[Any] = Paginator([row.pk for row in ordered], ON_A_PAGE).get_page(page)
+    columns = ("text", "self_naming", "mask", "mask_decided_at", "run")
+    wanted = list(found.object_list)
+    shown = Response.objects.only(*columns).in_bulk(wanted)
+    shut = _shut(wanted)
+    found.object_list = [
         Named(
             handle=handle_of(row),
             pieces=_pieces(row),
@@ -59,9 +71,9 @@ def named_in(wave: Wave) -> list[Named]:
             covered=bool(row.mask),
             open=row.pk not in shut and wave.ratings_frozen_at is None,
         )
-        for row in rows
+        for row in map(shown.__getitem__, wanted)
     ]
-    return sorted(found, key=lambda one: (one.decided_at is not None, one.handle))
+    return found
 
 
 def handle_of(response: Response) -> str:
@@ -73,7 +85,9 @@ def handle_of(response: Response) -> str:
 def response_of(wave: Wave, handle: str) -> Response | None:
     """The response of a wave under this handle."""
     rows = Response.objects.of_wave(wave).exclude(self_naming=[])
-    return next((row for row in rows if hmac.compare_digest(handle_of(row), handle)), None)
+    wanted = (row for row in rows.only("pk") if hmac.compare_digest(handle_of(row), handle))
+    found = next(wanted, None)
+    return found and rows.get(pk=found.pk)
 
 
 def places_of(response: Response) -> list[tuple[int, int]]:
@@ -92,6 +106,8 @@ def decide(response: Response, person: User, *, cover: bool, now: datetime) -> N
     """
     spans = places_of(response) if cover else []
     with writing():
+        # Whoever freezes holds the runs, and closes the slots that are there: none comes after.
+        Run.objects.select_for_update(no_key=True).get(pk=response.run_id)
         locked_slots(response.pk)
         row = Response.objects.select_for_update(of=("self",)).select_related("run__wave")
         found = row.get(pk=response.pk)
@@ -109,10 +125,11 @@ def decide(response: Response, person: User, *, cover: bool, now: datetime) -> N
 
 
 def _shut(responses: Sequence[int]) -> set[int]:
-    """Those that somebody has rated, or holds."""
+    """Those that somebody has rated, or holds, or that a judge is given."""
     rated = Rating.objects.filter(response__in=responses).values_list("response", flat=True)
     held = Assignment.objects.filter(response__in=responses, ended_at=None)
-    return set(rated) | set(held.values_list("response", flat=True))
+    judged = Judgement.objects.filter(response__in=responses).values_list("response", flat=True)
+    return {*rated, *held.values_list("response", flat=True), *judged}
 
 
 def _pieces(response: Response) -> tuple[Piece, ...]:

@@ -3,6 +3,7 @@
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
@@ -24,10 +25,10 @@ class StaffRequest(HttpRequest):
 def names(request: StaffRequest, wave: str) -> HttpResponse:
     """The responses that name their own maker. Whoever reads them no longer rates this wave."""
     found = get_object_or_404(Wave, code=wave)
-    rows = masking.named_in(found)
-    if rows:
+    page = masking.named_in(found, request.GET.get("page", "1"))
+    if page:
         Exposure.objects.get_or_create(person=request.user, saw=Saw.SUBJECTS, wave=found)
-    return render(request, "rating/names.html", {"wave": found, "rows": rows})
+    return render(request, "rating/names.html", {"wave": found, "page": page})
 
 
 @require_POST
@@ -45,4 +46,6 @@ def cover(request: StaffRequest, wave: str, code: str) -> HttpResponse:
         messages.error(request, str(why))
     else:
         messages.info(request, COVERED if wanted == "cover" else AS_IT_IS)
-    return redirect("rating:names", wave=found.code)
+    names = reverse("rating:names", args=[found.code])
+    page = request.POST.get("page", "")
+    return redirect(f"{names}?page={page}" if page.isdecimal() else names)

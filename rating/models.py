@@ -2,17 +2,26 @@
 
 import secrets
 import uuid
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
+from allauth.mfa.models import Authenticator
+from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Count, F, Max, Q
 from django.db.models.functions import Lower
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 from django.utils.functional import cached_property
 
+from rating.erasures import Erasure  # noqa: F401 - a table of this app
+from rating.heartbeats import Heartbeat  # noqa: F401 - a table of this app
+from rating.judges.tables import Judge, Judgement, Judging, PanelJudge  # noqa: F401 - tables of this app
 from rating.publications import Correction, Export, Publication  # noqa: F401 - tables of this app
+from rating.seals import Seal, Touch  # noqa: F401 - tables of this app
+from rating.tokens import ApiCall, ApiToken, Elsewhere  # noqa: F401 - tables of this app
 from runs.models import Anchor, Bank, Instrument, Item, Response, Wave
 
 
@@ -49,6 +58,10 @@ def new_key() -> str:
     return secrets.token_hex(16)
 
 
+# The salt that Django's own hash of a session has.
+SESSIONS = "django.contrib.auth.models.AbstractBaseUser.get_session_auth_hash"
+
+
 class User(AbstractBaseUser, PermissionsMixin):
     """A person, known by address to themselves and admins, and by pseudonym in every export."""
 
@@ -69,6 +82,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     look = models.JSONField(default=dict, blank=True)
     # Whose support line stands at the foot of their pages; blank: the site's own.
     country = models.CharField(max_length=2, blank=True)
+    # Ends every session there is when it changes, as a new password does.
+    session_salt = models.CharField(max_length=32, blank=True, editable=False)
     # When they asked to be written to once there is work again; none: they did not, or were.
     write_at_work = models.DateTimeField(null=True)
     # When they were last written to: at most once a day.
@@ -95,6 +110,23 @@ class User(AbstractBaseUser, PermissionsMixin):
     @cached_property
     def roles(self) -> frozenset[str]:
         return frozenset(self.groups.values_list("name", flat=True))
+
+    @cached_property
+    def second_factor(self) -> bool:
+        """Whether they sign in with a code beside their password."""
+        of_theirs = Authenticator.objects.filter(user=self, type=Authenticator.Type.TOTP)
+        found: bool = of_theirs.exists()
+        return found
+
+    def get_session_auth_hash(self) -> str:
+        return self._sessions_hash(settings.SECRET_KEY)
+
+    def get_session_auth_fallback_hash(self) -> Iterator[str]:
+        yield from map(self._sessions_hash, settings.SECRET_KEY_FALLBACKS)
+
+    def _sessions_hash(self, secret: str) -> str:
+        made_of = f"{self.password}{self.session_salt}"
+        return salted_hmac(SESSIONS, made_of, secret=secret, algorithm="sha256").hexdigest()
 
 
 class Expertise(models.TextChoices):
@@ -296,6 +328,9 @@ class Draft(models.Model):
         return f"draft of {self.assignment}"
 
 
+STANDS = Q(superseded_by=None, withdrawn_at=None)
+
+
 class RatingQuerySet(models.QuerySet["Rating"]):
     def of_wave(self, wave: Wave) -> Self:
         return self.filter(response__run__wave=wave)
@@ -306,7 +341,17 @@ class RatingQuerySet(models.QuerySet["Rating"]):
 
     def standing(self) -> Self:
         """Neither superseded nor withdrawn."""
-        return self.filter(superseded_by=None, withdrawn_at=None)
+        return self.filter(STANDS)
+
+    def state(self) -> dict[str, Any]:
+        """What changes whenever one of these is given, taken out, put back or counted anew."""
+        return self.aggregate(
+            n=Count("pk"),
+            counted=Count("pk", filter=STANDS & Q(kind=Kind.COUNTED)),
+            at=Max("rated_at"),
+            # One taken out and another put back leave the counts as they were.
+            taken=Max("withdrawn_at"),
+        )
 
 
 class Rating(models.Model):
@@ -367,7 +412,16 @@ class Rating(models.Model):
             ),
         ]
         indexes = [
-            models.Index(fields=["rater", "rated_at"], name="rating_rating_of_rater"),
+            # With their time, so that what everybody worked is summed up from here alone.
+            models.Index(
+                fields=["rater", "rated_at", "active_seconds"], name="rating_rating_of_rater"
+            ),
+            # Few are of these kinds, and they are looked for among millions.
+            models.Index(
+                fields=["kind", "rater"],
+                condition=~Q(kind=Kind.COUNTED),
+                name="rating_rating_not_counted",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -470,6 +524,10 @@ class Tally(models.Model):
             models.UniqueConstraint(
                 fields=["rater", "wave", "of", "which"], name="rating_tally_one_per_thing"
             ),
+        ]
+        indexes = [
+            # How many ratings a wave has, of whom: asked by pages, and answered from here alone.
+            models.Index(fields=["of", "wave", "rater", "count"], name="rating_tally_of_wave"),
         ]
 
     def __str__(self) -> str:
@@ -685,6 +743,14 @@ class EventKind(models.TextChoices):
     CEILING = "ceiling", "ceiling"
     LEAK = "leak", "leak"
     DELETE = "delete", "delete"
+    FACTOR = "factor", "factor"
+    TOKEN = "token", "token"
+    INVITE = "invite", "invite"
+    JOIN = "join", "join"
+    EXPORT = "export", "export"
+    ERASE = "erase", "erase"
+    JUDGE = "judge", "judge"
+    ACCESS = "access", "access"
 
 
 class Event(models.Model):
@@ -694,8 +760,24 @@ class Event(models.Model):
     actor = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
     about = models.JSONField(default=dict)
     happened_at = models.DateTimeField(default=timezone.now)
+    # Its place in the chain, from 1. Numbers are given before a transaction commits, places when an
+    # event is sealed: of two at once, the one with the higher number may be there first.
+    place = models.PositiveBigIntegerField(null=True, unique=True)
     previous = models.CharField(max_length=64, blank=True)
     seal = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(seal="", place=None) | Q(~Q(seal=""), place__isnull=False),
+                name="rating_event_sealed_in_its_place",
+            ),
+        ]
+        indexes = [
+            # Most are of ratings; what else was done is found among them.
+            models.Index(fields=["kind", "actor"], name="rating_event_kind"),
+            models.Index(fields=["id"], condition=Q(seal=""), name="rating_event_unsealed"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.pk} {self.kind}"

@@ -16,6 +16,7 @@ from rating.blinding import Card
 from rating.layout import place_of
 from rating.marks import marked
 from rating.models import Assignment, Norming, Rating, Role, Seed, Use, User
+from rating.people import save_of
 from rating.quotes import Span
 from runs.access import role_required
 from runs.models import Wave
@@ -103,7 +104,7 @@ def seniors(request: StaffRequest) -> HttpResponse:
     raters = User.objects.filter(groups__name=Role.RATER)
     person = get_object_or_404(raters, pseudonym=request.POST.get("person", ""))
     person.senior = request.POST.get("senior") == "yes"
-    person.save(update_fields=["senior"])
+    save_of(person, "senior")
     return redirect("rating:norming")
 
 

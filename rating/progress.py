@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
-from django.db.models import Count, Q
+from django.db.models import Sum
 
-from rating.models import Slot, SlotState
-from runs.models import Status, Wave
+from rating.models import Tally
+from runs.models import Wave
+from runs.progress import counts_of_waves
 
 
 @dataclass(frozen=True)
@@ -20,18 +21,22 @@ class WaveProgress:
 
 def waves_for_home() -> list[WaveProgress]:
     """Each wave from A to Z: replies that came, all that are planned, those with two ratings."""
-    waves = Wave.objects.annotate(
-        total=Count("runs__responses"),
-        done=Count("runs__responses", filter=~Q(runs__responses__status=Status.PENDING)),
-    ).order_by("title", "code")
-    rated = dict(
-        Slot.objects.filter(number=1, state=SlotState.RATED)
-        .filter(response__slots__number=2, response__slots__state=SlotState.RATED)
+    counts = counts_of_waves()
+    # Each response with two ratings is in the tallies of both its raters as shared with the other.
+    shared = dict(
+        Tally.objects.filter(of=Tally.Of.PARTNER)
         .order_by()
         .values_list("wave")
-        .annotate(Count("pk"))
+        .annotate(Sum("count"))
     )
     return [
-        WaveProgress(wave.code, wave.title, wave.kind, wave.done, wave.total, rated.get(wave.pk, 0))
-        for wave in waves
+        WaveProgress(
+            wave.code,
+            wave.title,
+            wave.kind,
+            counts.get(wave.pk, (0, 0))[1],
+            counts.get(wave.pk, (0, 0))[0],
+            shared.get(wave.pk, 0) // 2,
+        )
+        for wave in Wave.objects.order_by("title", "code").only("code", "title", "kind")
     ]

@@ -37,6 +37,9 @@ class Publication(models.Model):
         constraints = [
             models.CheckConstraint(condition=~Q(reason=""), name="rating_publication_has_reason"),
         ]
+        indexes = [
+            models.Index(fields=["-published_at", "-id"], name="rating_publication_newest"),
+        ]
 
     def __str__(self) -> str:
         return f"report of {self.wave_id}"

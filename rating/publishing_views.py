@@ -14,6 +14,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
+from rating import makers_aside  # noqa: F401 - names what is made aside
+from rating.aside import figures, is_large
+from rating.aside_views import tell, waits
 from rating.charts import NARROW, WIDE
 from rating.models import Exposure, Role, Saw, User
 from rating.pdf import as_pdf
@@ -43,6 +46,7 @@ from runs.canonical import digest
 from runs.models import Instrument, Wave
 from runs.taxonomy import DIMENSIONS
 
+NEWER = "Newer figures are being worked out. Read them when they are there, then publish."
 PUBLISHED = "The report is published. Anyone may read it from now on."
 CORRECTED = "The correction stands below the report."
 KEPT = 86_400  # seconds
@@ -77,6 +81,7 @@ class CorrectForm(forms.Form):
 
 @require_safe
 @role_required(Role.MAINTAINER)
+@waits
 def results(request: StaffRequest, wave: str) -> HttpResponse:
     """What came of each subject, from A to Z, or of each chamber: what may be stated, no more."""
     return _show(request, wave, "rating/results.html")
@@ -84,6 +89,7 @@ def results(request: StaffRequest, wave: str) -> HttpResponse:
 
 @require_safe
 @role_required(Role.MAINTAINER)
+@waits
 def parity(request: StaffRequest, wave: str) -> HttpResponse:
     """The eight chambers of each subject."""
     if _wave(wave).bank.instrument != Instrument.UNCONDITIONALITY:
@@ -93,6 +99,7 @@ def parity(request: StaffRequest, wave: str) -> HttpResponse:
 
 @require_safe
 @role_required(Role.MAINTAINER)
+@waits
 def health(request: StaffRequest, wave: str) -> HttpResponse:
     """Where the five tests stand that could refute the method."""
     return _show(request, wave, "rating/health.html")
@@ -100,12 +107,15 @@ def health(request: StaffRequest, wave: str) -> HttpResponse:
 
 @require_safe
 @role_required(Role.MAINTAINER)
+@waits
 def gate(request: StaffRequest, wave: str) -> HttpResponse:
     """Each condition of an official wave, with its evidence and what is missing."""
     found = _wave(wave)
+    worked_out = figures("gate", found)
     if request.method == "GET":
         _record(request, found, Saw.FIGURES)
-    return render(request, "rating/gate.html", {"wave": found, "gate": acts.gate_of_wave(found)})
+    tell(request, worked_out)
+    return render(request, "rating/gate.html", {"wave": found, "gate": worked_out.value})
 
 
 @require_safe
@@ -145,12 +155,16 @@ def why(request: StaffRequest, wave: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @role_required(Role.MAINTAINER)
+@waits
 def report(request: StaffRequest, wave: str) -> HttpResponse:
     """The whole report as it would be published; publish it; correct it afterwards."""
     found = _wave(wave)
     data = request.POST if request.method == "POST" else None
     form: forms.Form = CorrectForm(data) if found.published_at else PublishForm(data)
     if found.unblinded_at is None or data is None:
+        if found.unblinded_at and not found.published_at and is_large(found):
+            # What the form would publish is there before anybody fills it in.
+            figures("publishable", found)
         return _show(request, wave, "rating/whole_report.html", form=form)
     # The page may have shown the other form: nobody publishes who thought to correct.
     if data.get("do") != ("correct" if found.published_at else "publish"):
@@ -169,6 +183,7 @@ def report(request: StaffRequest, wave: str) -> HttpResponse:
 
 @require_safe
 @role_required(Role.MAINTAINER)
+@waits
 def report_file(request: StaffRequest, wave: str, name: str) -> HttpResponse:
     """A file of the report before it is published, or the internal bundle."""
     found = _wave(wave)
@@ -185,13 +200,14 @@ def report_file(request: StaffRequest, wave: str, name: str) -> HttpResponse:
 def _file(wave: Wave, name: str) -> tuple[str | bytes, str]:
     """The body and the type of a file of the report."""
     if name == "report.json":
-        return as_json(acts.report_of(wave)), "application/json"
+        return as_json(figures("content", wave).value), "application/json"
     if name == "figures.csv":
-        return figures_csv(acts.report_of(wave)), "text/csv"
+        return figures_csv(figures("content", wave).value), "text/csv"
     if name == "report.pdf":
-        return pdf_of(acts.report_of(wave), wave, timezone.now()), "application/pdf"
+        content = figures("content", wave).value
+        return pdf_of(content, wave, timezone.now()), "application/pdf"
     if name == "internal.zip":
-        return acts.bundle_of(wave), "application/zip"
+        return figures("bundle", wave).value, "application/zip"
     raise Http404
 
 
@@ -279,7 +295,10 @@ def _drawn(content: Content) -> dict[str, Any]:
 def _act(wave: Wave, by: User, form: forms.Form) -> None:
     said, now = form.cleaned_data, timezone.now()
     if isinstance(form, PublishForm):
-        acts.publish(wave, by, said["reason"], now=now)
+        made = figures("publishable", wave)
+        if made.again:
+            raise acts.Refused(NEWER)
+        acts.publish(wave, by, said["reason"], now=now, prepared=made.value)
     else:
         acts.correct(wave, by, said["text"], now=now)
 
@@ -296,9 +315,11 @@ def _show(
     wave = _wave(code)
     context: dict[str, Any] = {"wave": wave, "missing": acts.missing_for(wave), "form": form}
     if not context["missing"]:
+        worked_out = figures("content", wave)
+        content: Content = worked_out.value
         if request.method != "HEAD":
             _record(request, wave, Saw.SUBJECTS)
-        content = acts.report_of(wave)
+        tell(request, worked_out)
         context |= context_of(content, wave) | {"evidence": True}
     return render(request, template, context, status=status)
 

@@ -26,6 +26,8 @@ LEAST_WORDS = 3
 LEAST_CHARACTERS = 12
 LONGEST_TYPED = 20_000
 MOST_PLACES = 20
+# So many places are looked at: a text made for it has one at every letter, each amid a word.
+MOST_TRIED = 2_000
 # The closest passage is looked for with no more of what was typed than this.
 MOST_WORDS = 200
 # Nor with so much that more than this many pairs of words would be compared.
@@ -144,6 +146,31 @@ def find(text: str, words: str, hint: int | None = None) -> Span:
     return min(beside, key=lambda span: abs(span.start - hint))
 
 
+@dataclass(frozen=True)
+class Seen:
+    """How words stand in a text: ``as_written``, else after folding, and where first."""
+
+    span: Span
+    as_written: bool
+    long_enough: bool
+
+
+def look(text: str, words: str) -> Seen | None:
+    """The same rule without a refusal, for who cannot choose a place: the first one is taken.
+
+    None where the words are not there.
+    """
+    if len(words) > LONGEST_TYPED:
+        return None
+    found = _as_written(text, words.strip())
+    as_written = found is not None
+    found = found or _folded(text, words)
+    if found is None:
+        return None
+    span = next(found.after(0))
+    return Seen(span, as_written, long_enough(text, span))
+
+
 def check(text: str, start: int, end: int) -> Span:
     """A place given as offsets, as it may be kept: without white space at its ends.
 
@@ -193,20 +220,26 @@ class _Places:
 
     def after(self, start: int) -> Iterator[Span]:
         """Those that begin at this point of the original or after it, in order."""
-        at = self.text.find(self.words, self._folded_at(start))
-        while at >= 0:
+        begin = self._folded_at(start)
+        for _ in range(MOST_TRIED):
+            at = self.text.find(self.words, begin)
+            if at < 0:
+                return
             if self._inside_a_word(at):
                 # Every start within the same word is refused, too.
-                at = self.text.find(self.words, _end_of_word(self.text, at))
+                begin = _end_of_word(self.text, at)
                 continue
             if span := self._span(at):
                 yield span
-            at = self.text.find(self.words, at + 1)
+            begin = at + 1
 
     def before(self, start: int) -> Iterator[Span]:
         """Those that begin before it, the nearest first."""
         end = self._folded_at(start) + len(self.words) - 1
-        while (at := self.text.rfind(self.words, 0, max(0, end))) >= 0:
+        for _ in range(MOST_TRIED):
+            at = self.text.rfind(self.words, 0, max(0, end))
+            if at < 0:
+                return
             if self._inside_a_word(at):
                 end = _start_of_word(self.text, at) + len(self.words)
                 continue

@@ -4,8 +4,8 @@ import csv
 import math
 import re
 from array import array
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import count, pairwise
 from operator import itemgetter
 from pathlib import Path
@@ -34,6 +34,14 @@ class FileRefused(ValueError):
     def __init__(self, faults: Sequence[str]) -> None:
         super().__init__("\n".join(faults))
         self.faults = tuple(faults)
+
+
+class RowsRefused(ValueError):
+    """Rows that cannot be read as ratings: the number, the column and a sentence for each fault."""
+
+    def __init__(self, rows: Sequence[tuple[int, str, str]]) -> None:
+        super().__init__("\n".join(text for *_, text in rows))
+        self.rows = tuple(rows)
 
 
 @dataclass(frozen=True)
@@ -163,8 +171,31 @@ def read_ratings(path: Path, scale: Sequence[float], words: Sequence[str] = ()) 
     return found.kept(lines)
 
 
+def read_rows(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    scale: Sequence[float],
+    words: Sequence[str] = (),
+) -> RatingsFile:
+    """Return the ratings in rows that no file holds, by the rules of ``read_ratings``.
+
+    Raises
+    ------
+    RowsRefused
+        With every fault, by the number of its row from 0.
+    """
+    faults = _RowFaults()
+    found = _Columns(faults, Levels(tuple(float(level) for level in scale), tuple(words)))
+    found.header = list(columns)
+    for number, fields in enumerate(rows):
+        found.take(number, list(fields))
+    return found.finished()
+
+
 class _Faults:
     """The faults of one file with their lines, told in the order of the lines."""
+
+    place = "line"
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -185,6 +216,25 @@ class _Faults:
         if more := self.n - len(told):
             told.append(f"{self.path}: {more:,} more fault{'s' * (more > 1)} like these.")
         raise FileRefused(told)
+
+
+class _RowFaults(_Faults):
+    """The faults of rows that no file holds, all of them."""
+
+    place = "row"
+
+    def __init__(self) -> None:
+        super().__init__(Path())
+        self._rows: list[tuple[int, str, str]] = []
+
+    def add(self, line: int, text: str, column: str = "") -> None:
+        self.n += 1
+        self._rows.append((line, column, text))
+
+    def refuse(self) -> None:
+        """Raise ``RowsRefused`` if there is any fault."""
+        if self.n:
+            raise RowsRefused(sorted(self._rows, key=itemgetter(0)))
 
 
 class _Lines:
@@ -307,6 +357,10 @@ class _Columns:
             raise FileRefused([f"{lines.path} is empty. Its first line names the columns."])
         if not self.faults.n and not self.line:
             raise FileRefused([f"{lines.path} has a header but no ratings below it."])
+        return replace(self.finished(), notes=tuple(self._notes(lines)))
+
+    def finished(self) -> RatingsFile:
+        """Return what was kept, without notes, or raise what ``faults`` has."""
         self._fault_raters_twice()
         self.faults.refuse()
         return RatingsFile(
@@ -316,7 +370,7 @@ class _Columns:
             rater=self.rater,
             unit=self.unit,
             level=self.level,
-            notes=tuple(self._notes(lines)),
+            notes=(),
         )
 
     def _take_header(self, line: int, names: list[str]) -> None:
@@ -387,7 +441,7 @@ class _Columns:
             self.faults.add(
                 self.line[second],
                 f"Rater {shown(raters[self.rater[second]])} has unit {shown(unit)}"
-                f"{within} on line {self.line[first]} already. Keep one of the two.",
+                f"{within} on {self.faults.place} {self.line[first]} already. Keep one of the two.",
             )
 
     def _notes(self, lines: _Lines) -> Iterator[str]:

@@ -178,7 +178,7 @@ def overview(now: datetime) -> Overview:
         to_come=sum(one.wants for one in waiting),
         for_experts=sum(_waits_for_an_expert(one) for one in waiting),
         experts=sum(bool(person.expertise) for person in people),
-        reviewers=tuple(_reviewer_line(person, now) for person in people),
+        reviewers=tuple(_reviewer_line(person, everything, now) for person in people),
     )
 
 
@@ -186,8 +186,8 @@ def _waits_for_an_expert(wording: Wording) -> bool:
     return wording.needs_expert and not any(one.expert for one in wording.said)
 
 
-def _reviewer_line(person: User, now: datetime) -> ReviewerLine:
-    waiting = waiting_for(person, now=now)
+def _reviewer_line(person: User, everything: list[Wording], now: datetime) -> ReviewerLine:
+    waiting = waiting_for(person, now=now, everything=everything)
     return ReviewerLine(
         person.pseudonym,
         bool(person.expertise),

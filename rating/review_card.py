@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from rating.blinding import AnchorText, Turn, anchors_of, turns_of
+from rating.blinding import anchors_of, turns_of
 from rating.layout import Block, blocks
 from rating.models import ReviewHold
+from rating.shown import AnchorText, Turn
 from runs.models import Pair, Response
 from runs.taxonomy import DEFINITIONS, DIMENSIONS
 

@@ -277,7 +277,9 @@ class _Offers:
     why_not: NoWork
 
 
-def _offers(reviewer: User, now: datetime, *, easy: bool) -> _Offers:
+def _offers(
+    reviewer: User, now: datetime, *, easy: bool, everything: Sequence[Wording] | None = None
+) -> _Offers:
     """``easy`` leaves out what is about something hard, for this once."""
     own_codes = set(
         Conflict.objects.filter(person=reviewer)
@@ -290,7 +292,7 @@ def _offers(reviewer: User, now: datetime, *, easy: bool) -> _Offers:
     later = set(holds.filter(skip_reason=ReviewSkip.LATER).values_list("work", flat=True))
     before = _reviewed_before(reviewer)
     expert = bool(reviewer.expertise)
-    everything = wordings(now)
+    everything = wordings(now) if everything is None else everything
     parts: dict[tuple[int, str], list[Wording]] = defaultdict(list)
     for wording in everything:
         parts[wording.place].append(wording)
@@ -373,9 +375,14 @@ class Waiting:
     why_not: NoWork
 
 
-def waiting_for(reviewer: User, *, now: datetime) -> Waiting:
-    """How many items wait that this person may review, the one in hand aside."""
-    offers = _offers(reviewer, now, easy=False)
+def waiting_for(
+    reviewer: User, *, now: datetime, everything: Sequence[Wording] | None = None
+) -> Waiting:
+    """How many items wait that this person may review, the one in hand aside.
+
+    ``everything`` is what ``wordings`` found, where many people are asked about.
+    """
+    offers = _offers(reviewer, now, easy=False, everything=everything)
     return Waiting(len(offers.open), current(reviewer) is not None, offers.why_not)
 
 

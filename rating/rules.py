@@ -2,6 +2,9 @@
 
 from typing import Literal
 
+from rating.erasures import Erasure
+from rating.integrity.declared import fixed_stays, marks
+from rating.judges import rules as judges
 from rating.models import (
     Adjudication,
     BankDraft,
@@ -16,8 +19,11 @@ from rating.models import (
     Seed,
     Slot,
     Unblinding,
+    User,
 )
 from rating.publications import Correction, Publication
+from rating.seals import Seal
+from rating.tokens import ApiToken, Elsewhere
 from runs.guards import Guard, no_change, no_delete
 
 OWN_ANCHOR = (
@@ -241,6 +247,7 @@ GUARDS = [
         "(NEW.mask IS DISTINCT FROM OLD.mask"
         " OR NEW.mask_decided_at IS DISTINCT FROM OLD.mask_decided_at)"
         " AND (EXISTS (SELECT 1 FROM rating_rating g WHERE g.response_id = OLD.id)"
+        " OR EXISTS (SELECT 1 FROM rating_judgement j WHERE j.response_id = OLD.id)"
         " OR EXISTS (SELECT 1 FROM rating_assignment a"
         " WHERE a.response_id = OLD.id AND a.ended_at IS NULL))",
         "What raters see of a response is decided before any of them reads it.",
@@ -364,7 +371,7 @@ GUARDS = [
         "A rating is not taken back while an adjudication stands on it.",
     ),
     no_delete(Adjudication, "An adjudication is never deleted."),
-    no_change(Event, "The log is never edited.", but=("previous", "seal")),
+    no_change(Event, "The log is never edited.", but=("place", "previous", "seal")),
     no_change(Event, "The log is never edited.", when="OLD.seal <> ''", name="sealed"),
     no_delete(Event, "The log is never edited."),
     no_change(Norming, "What was nominated stays on record.", but=("left_out_at",)),
@@ -524,4 +531,46 @@ GUARDS = [
         "(SELECT w.published_at FROM runs_wave w WHERE w.id = NEW.wave_id) IS NULL",
         "Only what is published is corrected.",
     ),
+    no_change(
+        ApiToken,
+        "What a token opens never changes: make another.",
+        but=("last_used_at", "revoked_at"),
+    ),
+    no_change(
+        ApiToken,
+        "A token that was ended stays so.",
+        when="OLD.revoked_at IS NOT NULL",
+        name="revoked_stays",
+    ),
+    no_delete(ApiToken, "A token is ended and never deleted."),
+    no_change(Elsewhere, "Ratings from elsewhere stay as they came: bring them again, or let go."),
+    no_change(Seal, "A seal is never changed."),
+    no_delete(Seal, "A seal is never deleted."),
+    no_change(Erasure, "What was erased stays on record."),
+    no_change(
+        User,
+        "Who was erased stays so.",
+        when="EXISTS (SELECT 1 FROM rating_erasure e WHERE e.person_id = OLD.id)",
+        name="erased_stays",
+    ),
+    no_delete(Erasure, "What was erased stays on record."),
+    *judges.GUARDS,
+    *(
+        fixed_stays(table)
+        for table in (
+            "auth_group",
+            "rating_user",
+            "rating_user_groups",
+            "rating_invitation",
+            "rating_assignment",
+            "rating_conflict",
+            "rating_pause",
+            "rating_reviewwork",
+            "rating_reviewhold",
+            "rating_itemchange",
+            "rating_export",
+        )
+    ),
 ]
+# What is written is marked, to be sealed. See ``rating.integrity``.
+MARKS = marks()

@@ -210,6 +210,9 @@ def settle(
         found = Norming.objects.select_for_update().get(pk=norming.pk)
         if Seed.objects.filter(response=found.response_id).exists():
             raise NotSettled("Somebody has settled this one meanwhile.")
+        # Whoever takes a vote back locks it, too: before this step or after it, never between.
+        votes = Rating.objects.standing().filter(response=found.response_id, kind=Kind.NORMING)
+        list(votes.select_for_update().order_by("pk").values_list("pk"))
         if not may_settle(found, by):
             raise NotSettled("It takes two votes, and somebody who gave neither.")
         anchor = Anchor.objects.filter(item__response=found.response_id, level=level).first()
@@ -577,7 +580,22 @@ class NormingLine:
 
 def norming_lines(person: User) -> list[NormingLine]:
     """All nominated responses, what waits for this person first."""
-    rows = Norming.objects.select_related("response__agreed__anchor", "response__run__wave")
+    rows = Norming.objects.select_related("response__agreed__anchor", "response__run__wave").only(
+        "code",
+        "nominated_at",
+        "left_out_at",
+        "nominated_by",
+        "response__code",
+        "response__item",
+        "response__run__wave__code",
+        "response__run__wave__title",
+        "response__agreed__anchor__level",
+        "response__agreed__use",
+        "response__agreed__retired_at",
+        "response__agreed__agreed_at",
+        "response__agreed__tolerance",
+        "response__agreed__response",
+    )
     votes: dict[int, set[int]] = defaultdict(set)
     for response, rater in (
         Rating.objects.standing().filter(kind=Kind.NORMING).values_list("response", "rater")

@@ -13,12 +13,13 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from rating import adjudication as room
-from rating.blinding import AnchorText, Card
+from rating.blinding import Card
 from rating.layout import place_of
 from rating.marks import marked
 from rating.models import Adjudication, Rating, Role, User
 from rating.queue import Announced, NoWork, Paused
 from rating.quotes import Span
+from rating.shown import AnchorText
 from runs.access import role_required
 
 SHOWS = ("both", "1", "2")

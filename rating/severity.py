@@ -8,13 +8,13 @@ right.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from uuid import UUID
 
 import numpy as np
 from django.core.cache import cache
-from django.db.models import Count, Max
 
 from rating.clock import midnight
-from rating.models import Rating, RatingQuerySet
+from rating.models import Kind, Rating, RatingQuerySet
 from rating.report import Figure
 from rating.standing import Estimate
 from rating.stats import raters
@@ -34,6 +34,9 @@ from runs.bank import SCALES
 from runs.canonical import digest
 from runs.models import Instrument, Pair, Wave
 
+# Ratings that the model takes: its time grows with them and with their raters, a million would be
+# hours, and severities of a hundred ratings each are as good as anybody acts on.
+MOST = 50_000
 IN_WORDS = {
     "item": "Items, of one subject in one dimension",
     "response": "Responses to one item",
@@ -75,6 +78,8 @@ class PoolEffects:
     instrument: str
     n_ratings: int
     n_responses: int
+    # How many they were drawn from, where there are more than the model takes.
+    drawn_from: int | None = None
     raters: tuple[RaterFigures, ...] = ()
     reason: str = ""
     unused: tuple[float, ...] = ()
@@ -114,12 +119,18 @@ class PoolEffects:
         return self.choices[0][1].plan if self.choices else None
 
 
-def pool_effects(instrument: str, rated: Sequence[Rated], scale: Sequence[int]) -> PoolEffects:
+def pool_effects(
+    instrument: str,
+    rated: Sequence[Rated],
+    scale: Sequence[int],
+    *,
+    drawn_from: int | None = None,
+) -> PoolEffects:
     """The figures of one instrument. Equal ratings give equal figures, in whatever order."""
     rated = sorted(rated, key=lambda one: (one.response, one.rater))
     names = sorted({one.rater for one in rated})
     columns = _Columns.of(rated, names, scale)
-    found = PoolEffects(instrument, len(rated), len({one.response for one in rated}))
+    found = PoolEffects(instrument, len(rated), len({one.response for one in rated}), drawn_from)
     model: Facets | None = None
     try:
         model = severity_model(columns.response, columns.rater, columns.place, scale, raters=names)
@@ -246,29 +257,44 @@ def waves_behind(*, now: datetime) -> list[Wave]:
 
 
 def _of(instrument: Instrument, before: datetime) -> RatingQuerySet:
-    return Rating.objects.counted().filter(
-        response__run__wave__bank__instrument=instrument, rated_at__lt=before
+    return _given(instrument, before).counted()
+
+
+def _given(instrument: Instrument, before: datetime) -> RatingQuerySet:
+    """Those that were given to be counted, whether or not they still are."""
+    return Rating.objects.filter(
+        kind=Kind.COUNTED, response__run__wave__bank__instrument=instrument, rated_at__lt=before
     )
 
 
 def _kept(instrument: Instrument, before: datetime) -> PoolEffects:
     """The figures, kept until a rating from before today comes or goes."""
-    state = _of(instrument, before).aggregate(n=Count("pk"), at=Max("rated_at"))
+    state = _given(instrument, before).state()
     key = "severity:" + digest([instrument.value, *map(str, state.values())])
     kept: PoolEffects | None = cache.get(key)
     if kept is None:
-        kept = pool_effects(instrument.label, _rated(instrument, before), SCALES[instrument.value])
+        rated = _rated(instrument, before, total=state["counted"])
+        drawn_from = state["counted"] if state["counted"] > MOST else None
+        scale = SCALES[instrument.value]
+        kept = pool_effects(instrument.label, rated, scale, drawn_from=drawn_from)
         cache.set(key, kept, 86_400)
     return kept
 
 
-def _rated(instrument: Instrument, before: datetime) -> list[Rated]:
-    """The rows. A mean is taken over a dimension, or over one arm of a chamber, in one run."""
+def _rated(instrument: Instrument, before: datetime, *, total: int) -> list[Rated]:
+    """The rows. A mean is taken over a dimension, or over one arm of a chamber, in one run.
+
+    Of more than ``MOST``, those of the responses with the lowest codes: codes are random, so that
+    is a draw, and the same one for whoever asks.
+    """
     arm_of: dict[int, str] = {}
     pairs = Pair.objects.filter(bank__instrument=instrument)
     for chamber, arm_a, arm_b in pairs.values_list("chamber", "arm_a", "arm_b"):
         arm_of |= {arm_a: f"{chamber} A", arm_b: f"{chamber} B"}
-    rows = _of(instrument, before).values_list(
+    counted = _of(instrument, before)
+    if total > MOST:
+        counted = counted.filter(response__code__lt=UUID(int=MOST * 2**128 // total))
+    rows = counted.values_list(
         "response__run",
         "response__item__dimension",
         "response__item",

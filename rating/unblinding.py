@@ -5,13 +5,13 @@ A local wave is then unblinded by one person, any other by two who agree. Whatev
 logged with its reason, and nothing of it is ever taken back.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from time import sleep
 from typing import Any
 
-from django.db.models import Count, Exists, Max, OuterRef, Q
+from django.db.models import Count, Exists, Max, OuterRef
 from django.utils import timezone
 
 from rating.export import KeyRow
@@ -35,6 +35,7 @@ from runs.properties import properties_of
 # How often it is tried to catch every held card at rest, and how long it waits between.
 TRIES = 40
 PAUSE_SECONDS = 0.05
+CHUNK = 2000  # responses whose texts are read at once
 
 
 class Refused(ValueError):
@@ -207,45 +208,51 @@ def take_back(wave: Wave, by: User, *, now: datetime) -> None:
 
 def key_lines(wave: Wave) -> list[KeyLine]:
     """Each subject and condition from A to Z, with counts alone."""
-    ratings = dict(
-        Rating.objects.of_wave(wave)
+    came = dict(
+        Response.objects.of_wave(wave)
+        .filter(status=Status.COMPLETED)
+        .order_by()
+        .values_list("run")
+        .annotate(came=Count("*"))
+    )
+    # A response has two counted ratings at most, so those beyond the first of each are its second.
+    rated = {
+        run: (ratings - responses, ratings)
+        for run, ratings, responses in Rating.objects.of_wave(wave)
         .counted()
         .order_by()
         .values_list("response__run")
-        .annotate(Count("pk"))
-    )
-    twice = dict(
-        Slot.objects.filter(wave=wave, number=1, state=SlotState.RATED)
-        .filter(response__slots__number=2, response__slots__state=SlotState.RATED)
-        .order_by()
-        .values_list("response__run")
-        .annotate(Count("pk"))
-    )
+        .annotate(ratings=Count("*"), responses=Count("response", distinct=True))
+    }
     return [
-        KeyLine(
-            run.subject.code,
-            run.condition,
-            run.came,
-            twice.get(run.pk, 0),
-            ratings.get(run.pk, 0),
-        )
+        KeyLine(run.subject.code, run.condition, came.get(run.pk, 0), *rated.get(run.pk, (0, 0)))
         for run in Run.objects.filter(wave=wave)
         .select_related("subject")
-        .annotate(came=Count("responses", filter=Q(responses__status=Status.COMPLETED)))
         .order_by("subject__code", "condition")
     ]
 
 
-def key_rows(wave: Wave) -> Iterable[KeyRow]:
+def key_rows(wave: Wave) -> Iterator[KeyRow]:
     """What every completed response is and is like, by its random code.
 
-    In the order of the codes, which says nothing.
+    In the order of the codes, which says nothing. Of many, texts are read some at a time.
     """
-    for code, subject, condition, item, trial, text, reason, asked, language in (
-        Response.objects.of_wave(wave)
-        .filter(status=Status.COMPLETED)
-        .order_by("code")
-        .values_list(
+    completed = Response.objects.of_wave(wave).filter(status=Status.COMPLETED)
+    in_order = list(completed.order_by("code").values_list("pk", flat=True))
+    for start in range(0, len(in_order), CHUNK):
+        part = in_order[start : start + CHUNK]
+        rows = Response.objects.filter(pk__in=part).order_by("code")
+        for (
+            code,
+            subject,
+            condition,
+            item,
+            trial,
+            text,
+            reason,
+            asked,
+            language,
+        ) in rows.values_list(
             "code",
             "run__subject__code",
             "run__condition",
@@ -255,11 +262,9 @@ def key_rows(wave: Wave) -> Iterable[KeyRow]:
             "finish_reason",
             "item__prompt",
             "item__language",
-        )
-        .iterator()
-    ):
-        like = properties_of(text, reason, asked=asked, language=language)
-        yield KeyRow(str(code), subject, condition, item, trial, like)
+        ):
+            like = properties_of(text, reason, asked=asked, language=language)
+            yield KeyRow(str(code), subject, condition, item, trial, like)
 
 
 # What the steps are made of

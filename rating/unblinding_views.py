@@ -6,16 +6,17 @@ from allauth.account.adapter import get_adapter
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
 
 from rating import unblinding as opening
+from rating.export import key_lines
 from rating.models import Exposure, Role, Saw, Unblinding, User
 from rating.visibility import ROLES, rows
-from rating.wave_report import key_of
 from runs.access import role_required
 from runs.models import Wave, WaveKind
 
@@ -155,12 +156,12 @@ def key(request: StaffRequest, wave: str) -> HttpResponse:
 
 @require_safe
 @role_required(Role.MAINTAINER)
-def key_file(request: StaffRequest, wave: str) -> HttpResponse:
+def key_file(request: StaffRequest, wave: str) -> HttpResponseBase:
     """Which response is whose, as a file."""
     found = _unblinded(wave)
     _record(request, found)
-    return HttpResponse(
-        key_of(found),
+    return StreamingHttpResponse(
+        key_lines(opening.key_rows(found)),
         content_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{found.code}-key.csv"'},
     )

@@ -60,6 +60,7 @@ from rating.models import (
     SkipReason,
     User,
 )
+from rating.people import save_of
 from rating.progress import waves_for_home
 from rating.standing import qualified_for
 from runs.access import role_required
@@ -311,6 +312,7 @@ def token(request: HttpRequest) -> JsonResponse:
     return JsonResponse({"token": get_token(request)})
 
 
+@require_http_methods(["GET", "HEAD", "POST"])
 def text(request: RaterRequest) -> HttpResponse:
     """How somebody likes their pages, and which responses they are willing to be given."""
     person = request.user
@@ -324,7 +326,8 @@ def text(request: RaterRequest) -> HttpResponse:
         initial={"languages": person.languages, "hard_topics": person.hard_topics},
     )
     back = request.POST.get("next") or request.GET.get("next") or ""
-    if not url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure()):
+    here = url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure())
+    if not here or not back.startswith("/"):
         back = reverse("home")
     forms = [look, country, *([work] if is_rater else [])]
     if data is not None and all(form.is_valid() for form in forms):
@@ -333,7 +336,7 @@ def text(request: RaterRequest) -> HttpResponse:
         if is_rater:
             person.languages = work.cleaned_data["languages"]
             person.hard_topics = work.cleaned_data["hard_topics"]
-        person.save(update_fields=["look", "country", "languages", "hard_topics"])
+        save_of(person, "look", "country", "languages", "hard_topics")
         if "stay" in data:
             messages.info(request, "Saved. This is how it looks.")
             return redirect(f"{request.path}?next={back}")

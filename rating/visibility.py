@@ -84,6 +84,7 @@ THINGS: Final = (
             "maintainer": _always(Sight.BY_CODE),
         },
     ),
+    Thing("judged", "What judges gave, and why", {"maintainer": _always(Sight.YES)}),
     Thing("agreement", "How far raters agree", {"maintainer": _always(Sight.POOLED)}),
     Thing("models", "Which models are asked", {"maintainer": _always(Sight.YES)}),
     Thing("key", "Which model gave which response", {"maintainer": _then(Sight.YES)}),

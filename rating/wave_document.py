@@ -18,13 +18,13 @@ from rating.counted import state_of
 from rating.document import Document, Facts, Heading, Paragraph, Part, Picture, Table
 from rating.figure import Figure
 from rating.report import ALPHA_MEANING, MEANING
-from rating.wave_report import CARE, status_of, wave_report
+from rating.wave_report import CARE, WaveReport, status_of, wave_report
 from runs.models import Wave
 
 
-def wave_document(wave: Wave) -> Document:
+def wave_document(wave: Wave, report: WaveReport | None = None) -> Document:
     """The report as it stands now, in the order of its page."""
-    made = wave_report(wave)
+    made = report or wave_report(wave)
     page = agreement_page(wave, Look(By.DIMENSION), state_of(wave))
     return Document(
         f"Agreement of raters: {wave.title}",

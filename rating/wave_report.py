@@ -5,6 +5,7 @@ is here: only whether subjects knew the items. Then its key is a file beside the
 single ratings say whose response each is of.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -88,14 +89,20 @@ def _make(wave: Wave, state: str, now: datetime) -> WaveReport:
     )
 
 
-def export_rows(wave: Wave) -> list[ExportRow]:
+def export_rows(wave: Wave, only: Collection[int] | None = None) -> list[ExportRow]:
     """Every rating of the wave, counted or not, under code names. Superseded ones are left out.
 
-    Whose response each is of is told of an unblinded wave alone.
+    Whose response each is of is told of an unblinded wave alone. ``only`` names the responses
+    whose ratings are wanted, if not all are.
     """
+    ratings = Rating.objects.of_wave(wave)
+    written = Quote.objects.filter(rating__response__run__wave=wave)
+    if only is not None:
+        ratings = ratings.filter(response__in=only)
+        written = written.filter(rating__response__in=only)
     told = wave.unblinded_at is not None
     _, dimension_of = dimensions_of(wave)
-    quotes = words_of(Quote.objects.filter(rating__response__run__wave=wave))
+    quotes = words_of(written)
     return [
         ExportRow(
             response=str(row["response__code"]),
@@ -114,8 +121,7 @@ def export_rows(wave: Wave) -> list[ExportRow]:
             condition=row["response__run__condition"] if told else "",
             trial=row["response__trial"] if told else None,
         )
-        for row in Rating.objects.of_wave(wave)
-        .filter(superseded_by=None)
+        for row in ratings.filter(superseded_by=None)
         .order_by("rated_at", "pk")
         .values(
             "pk",

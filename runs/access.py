@@ -17,6 +17,8 @@ def role_required(*roles: str) -> Callable[..., Callable[..., HttpResponse]]:
                 raise Http404
             return view(request, *args, **kwargs)
 
+        # Read where the table of permissions is held against the views.
+        checked.roles = frozenset(roles)  # type: ignore[attr-defined]
         return checked
 
     return decorate

@@ -4,7 +4,6 @@ Reads the public bank format and ours, which adds to it: an instrument with its 
 rubric, chambers, pairs, and earlier turns. All faults are found before anything is stored.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 
 from runs.bank_text import apart, item_row, pair_row
 from runs.canonical import NOT_TEXT, digest
+from runs.plain_json import read_plain
 from runs.taxonomy import DIMENSIONS
 
 LARGEST_FILE = 20_000_000
@@ -176,18 +176,10 @@ def read_json(path: Path) -> Any:
 
 def parse_json(raw: bytes) -> Any:
     """What the bytes of a bank file hold, before any check."""
-    why = ""
     try:
-        return json.loads(
-            raw.decode("utf-8-sig"), object_pairs_hook=no_key_twice, parse_constant=_no_constant
-        )
-    except UnicodeDecodeError as error:
-        why = f"not UTF-8 text: {error}."
-    except RecursionError:
-        why = "nested too deeply to be a bank."
-    except ValueError as error:
-        why = f"not valid JSON: {error}."
-    raise BankRefused([Fault("", "file", why, check="shape")])
+        return read_plain(raw)
+    except ValueError as why:
+        raise BankRefused([Fault("", "file", f"{why}.", check="shape")]) from None
 
 
 def check_bank(data: Any) -> BankFile:
@@ -269,18 +261,6 @@ def leaking_brackets(prompt: str) -> list[str]:
         for span in SPAN.findall(prompt)
         if QUOTED.search(span) and re.search(r"\w", QUOTED.sub("", span))
     ]
-
-
-def no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """For ``json.loads``, which would keep the last of two and say nothing of the first."""
-    twice = [key for key, times in Counter(key for key, _ in pairs).items() if times > 1]
-    if twice:
-        raise ValueError(f"the key {twice[0]!r} stands twice in one object")
-    return dict(pairs)
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON number")
 
 
 def _rest(row: dict[str, Any], own: set[str]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from runs.canonical import digest
 from runs.models import Response, Status, Wave
 from runs.properties import VERSION, Pooled, pooled, properties_of
 
-MOST: Final = 5_000  # responses that are read for a page
+MOST: Final = 500  # responses that are read for a page: half a second of it
 
 
 def described(wave: Wave) -> Pooled:

@@ -1,7 +1,8 @@
 """Rules about rows that no column constraint can say, kept by triggers in the database itself.
 
 A guard refuses an event on a table when a condition holds. The same condition, over OLD and NEW,
-runs on PostgreSQL and SQLite. Guards are lifted before migrations and put back after every
+runs on PostgreSQL and SQLite. A mark is a trigger beside them that refuses nothing: it notes that
+a row was written. Both are lifted before migrations and put back after every
 ``migrate``: SQLite drops them silently whenever a migration rebuilds their table, and refuses to
 rebuild one that a guard elsewhere mentions.
 """
@@ -17,6 +18,7 @@ from django.db import DEFAULT_DB_ALIAS, connections, models, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 GUARDED = ("runs", "rating")
+MARKED_IN = "rating_touch"  # the table that marks are left in
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,17 @@ class Guard:
     condition: str
     message: str
     timing: Literal["BEFORE", "AFTER"] = "BEFORE"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Carries out ``action`` after ``event`` on ``table``, when ``condition`` holds."""
+
+    name: str
+    table: str
+    event: Literal["INSERT", "UPDATE", "DELETE"]
+    condition: str
+    action: str
 
 
 def no_delete(model: type[models.Model], message: str, *, when: str = "TRUE") -> Guard:
@@ -70,8 +83,10 @@ def no_truncate(guards: Iterable[Guard], vendor: str) -> list[Guard]:
     ]
 
 
-def sql_for(guard: Guard, vendor: str) -> list[str]:
-    """The statements that create one guard, replacing an earlier one of its name."""
+def sql_for(guard: Guard | Mark, vendor: str) -> list[str]:
+    """The statements that create one trigger, replacing an earlier one of its name."""
+    if isinstance(guard, Mark):
+        return _marking(guard, vendor)
     message = guard.message.replace("'", "''")
     if vendor == "postgresql":
         each = "STATEMENT" if guard.event == "TRUNCATE" else "ROW"
@@ -86,16 +101,40 @@ def sql_for(guard: Guard, vendor: str) -> list[str]:
             f"CREATE OR REPLACE TRIGGER {guard.name} {guard.timing} {guard.event} ON {guard.table} "
             f"FOR EACH {each} EXECUTE FUNCTION {guard.name}()",
         ]
-    # SQLite before 3.39 does not know IS DISTINCT FROM, and says the same with IS NOT.
-    condition = guard.condition.replace("IS NOT DISTINCT FROM", "IS")
-    condition = condition.replace("IS DISTINCT FROM", "IS NOT")
-    # Nor does it know ->> before 3.38.
-    condition = re.sub(r"([\w.]+) ->> '(\w+)'", r"json_extract(\1, '$.\2')", condition)
     return [
         f"DROP TRIGGER IF EXISTS {guard.name}",
         f"CREATE TRIGGER {guard.name} {guard.timing} {guard.event} ON {guard.table} FOR EACH ROW "
-        f"WHEN {condition} BEGIN SELECT RAISE(ABORT, '{message}'); END",
+        f"WHEN {condition_for(guard.condition, vendor)} BEGIN SELECT RAISE(ABORT, '{message}'); END",
     ]
+
+
+def _marking(mark: Mark, vendor: str) -> list[str]:
+    if vendor == "postgresql":
+        return [
+            f"""CREATE OR REPLACE FUNCTION {mark.name}() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                {mark.action};
+                RETURN NULL;
+            END $$""",
+            f"CREATE OR REPLACE TRIGGER {mark.name} AFTER {mark.event} ON {mark.table} "
+            f"FOR EACH ROW WHEN ({mark.condition}) EXECUTE FUNCTION {mark.name}()",
+        ]
+    return [
+        f"DROP TRIGGER IF EXISTS {mark.name}",
+        f"CREATE TRIGGER {mark.name} AFTER {mark.event} ON {mark.table} FOR EACH ROW "
+        f"WHEN {condition_for(mark.condition, vendor)} BEGIN {mark.action}; END",
+    ]
+
+
+def condition_for(condition: str, vendor: str) -> str:
+    """A condition as this database understands it."""
+    if vendor == "postgresql":
+        return condition
+    # SQLite before 3.39 does not know IS DISTINCT FROM, and says the same with IS NOT.
+    condition = condition.replace("IS NOT DISTINCT FROM", "IS")
+    condition = condition.replace("IS DISTINCT FROM", "IS NOT")
+    # Nor does it know ->> before 3.38.
+    return re.sub(r"([\w.]+) ->> '(\w+)'", r"json_extract(\1, '$.\2')", condition)
 
 
 def all_guards() -> list[Guard]:
@@ -110,14 +149,36 @@ def guards_of(app: AppConfig) -> list[Guard]:
     return rules
 
 
+def marks_of(app: AppConfig) -> list[Mark]:
+    from importlib import import_module
+
+    marks: list[Mark] = getattr(import_module(f"{app.name}.rules"), "MARKS", [])
+    return marks
+
+
+def all_marks() -> list[Mark]:
+    """The marks of every app, as its ``rules`` module lists them."""
+    return [mark for name in GUARDED for mark in marks_of(apps.get_app_config(name))]
+
+
+def missing(connection: BaseDatabaseWrapper) -> list[str]:
+    """The names of triggers that should stand in the database, and do not."""
+    guards = all_guards()
+    wanted: list[Guard | Mark] = [*guards, *no_truncate(guards, connection.vendor), *all_marks()]
+    standing = installed(connection)
+    return sorted({one.name for one in wanted} - standing)
+
+
 def install(sender: AppConfig, using: str = DEFAULT_DB_ALIAS, **_: Any) -> None:
     """Put the guards of one app in place, where its tables exist."""
     connection = connections[using]
     tables = set(connection.introspection.table_names())
     present = [guard for guard in guards_of(sender) if guard.table in tables]
+    marks = [mark for mark in marks_of(sender) if {mark.table, MARKED_IN} <= tables]
     with transaction.atomic(using=using), connection.cursor() as cursor:
-        for guard in (*present, *no_truncate(present, connection.vendor)):
-            for statement in sql_for(guard, connection.vendor):
+        wanted: list[Guard | Mark] = [*present, *no_truncate(present, connection.vendor), *marks]
+        for one in wanted:
+            for statement in sql_for(one, connection.vendor):
                 cursor.execute(statement)
 
 
@@ -145,10 +206,15 @@ def lift(using: str = DEFAULT_DB_ALIAS, plan: object = True, **_: Any) -> None:
     standing = installed(connection)
     guards = all_guards()
     with connection.cursor() as cursor:
-        for guard in (*guards, *no_truncate(guards, connection.vendor)):
-            if guard.name in standing:
-                on_table = f" ON {guard.table}" if connection.vendor == "postgresql" else ""
-                cursor.execute(f"DROP TRIGGER {guard.name}{on_table}")
+        there: list[Guard | Mark] = [
+            *guards,
+            *no_truncate(guards, connection.vendor),
+            *all_marks(),
+        ]
+        for one in there:
+            if one.name in standing:
+                on_table = f" ON {one.table}" if connection.vendor == "postgresql" else ""
+                cursor.execute(f"DROP TRIGGER {one.name}{on_table}")
 
 
 @contextmanager

@@ -566,7 +566,7 @@ class ResponseQuerySet(AskedQuerySet["Response"]):
         return self.filter(Q(self_naming=[]) | Q(mask_decided_at__isnull=False))
 
     def count_by_status(self) -> dict[str, int]:
-        counted = dict(self.order_by().values_list("status").annotate(models.Count("pk")))
+        counted = dict(self.order_by().values_list("status").annotate(n=models.Count("*")))
         return {status.value: counted.get(status.value, 0) for status in Status}
 
 
@@ -615,6 +615,22 @@ class Response(models.Model):
                 fields=["run", "position"],
                 condition=Q(status=Status.PENDING),
                 name="runs_response_pending",
+            ),
+            # How far each run is, counted from here alone.
+            models.Index(fields=["run", "status"], name="runs_response_by_status"),
+            # What came last, and what went wrong last.
+            models.Index(fields=["run", "completed_at"], name="runs_response_last"),
+            models.Index(fields=["run"], condition=~Q(self_naming=[]), name="runs_response_naming"),
+            # What was tried and still waits.
+            models.Index(
+                fields=["run"],
+                condition=Q(status=Status.PENDING) & ~Q(attempts=[]),
+                name="runs_response_begun",
+            ),
+            models.Index(
+                fields=["run", "completed_at"],
+                condition=Q(status__in=[Status.FILTERED, Status.FAILED, Status.MALFORMED]),
+                name="runs_response_no_reply",
             ),
         ]
 

@@ -10,11 +10,11 @@ tokens a reply really took.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from django.conf import settings
 
-from runs.models import Run, Subject, SubjectLimit
+from runs.models import Subject, SubjectLimit
 from runs.prompts import Message
 
 AHEAD = timedelta(seconds=2)  # no longer than this does a call wait in a worker's hands
@@ -56,12 +56,18 @@ def tokens_beyond(attempts: Sequence[Mapping[str, Any]], guessed: int) -> int:
     return sum(counted) - guessed if counted else 0
 
 
-def locked_limit(run: Run) -> SubjectLimit:
-    """The limits of a run's subject. Nobody else counts its calls until this transaction ends."""
+class OfSubject(Protocol):
+    """Whatever is asked of a subject: a run of it, or the judge that it is."""
+
+    subject_id: int
+
+
+def locked_limit(asked: OfSubject) -> SubjectLimit:
+    """The limits of a subject. Nobody else counts its calls until this transaction ends."""
     subject = (
         Subject.objects.select_for_update(no_key=True, of=("self",))
         .select_related("limit")
-        .get(pk=run.subject_id)
+        .get(pk=asked.subject_id)
     )
     return getattr(subject, "limit", None) or SubjectLimit(subject=subject)
 
@@ -71,8 +77,8 @@ def in_flight_of(limit: SubjectLimit | None) -> int:
     return (limit and limit.in_flight) or settings.ASK_IN_FLIGHT
 
 
-def limit_of(run: Run) -> SubjectLimit | None:
-    return SubjectLimit.objects.filter(subject_id=run.subject_id).first()
+def limit_of(asked: OfSubject) -> SubjectLimit | None:
+    return SubjectLimit.objects.filter(subject_id=asked.subject_id).first()
 
 
 def take(limit: SubjectLimit, tokens: Sequence[int], now: datetime) -> list[datetime]:
@@ -94,12 +100,12 @@ def take(limit: SubjectLimit, tokens: Sequence[int], now: datetime) -> list[date
     return [max(pair) for pair in zip(begin, paid, strict=True)]
 
 
-def paces(run: Run) -> bool:
-    """Whether a limit of its subject says when a run may be asked.
+def paces(asked: OfSubject) -> bool:
+    """Whether a limit of its subject says when it may be asked.
 
     Not whether it does so now: a moment later it may not, and whoever waited would be gone.
     """
-    limit = limit_of(run)
+    limit = limit_of(asked)
     return limit is not None and bool(limit.requests_a_minute or limit.tokens_a_minute)
 
 

@@ -55,7 +55,13 @@ def as_written(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-class BasicsForm(forms.Form):
+class OfADraft:
+    """A form about a draft that somebody else may change meanwhile."""
+
+    moved = False  # they did, and whoever sent the form is told
+
+
+class BasicsForm(OfADraft, forms.Form):
     """What the wave is, over which bank, and how often each item is asked."""
 
     code = forms.CharField(
@@ -158,7 +164,7 @@ ConditionFormSet = forms.formset_factory(
 )
 
 
-class SubjectsForm:
+class SubjectsForm(OfADraft):
     """The subjects of a wave and the conditions they are asked under: two lists on one page."""
 
     def __init__(self, data: Any = None, *, plan: Mapping[str, Any], add: str = "") -> None:
@@ -269,7 +275,7 @@ def initial_of(plan: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict
     return subjects, conditions
 
 
-class PreregistrationForm(forms.Form):
+class PreregistrationForm(OfADraft, forms.Form):
     """What is compared, by which rules: the text that is hashed, and what is read from it."""
 
     preregistration = forms.CharField(
@@ -349,7 +355,7 @@ class PreregistrationForm(forms.Form):
         return said
 
 
-class CostForm(forms.Form):
+class CostForm(OfADraft, forms.Form):
     """Prices, and what the wave may cost."""
 
     currency = forms.CharField(label="Currency", max_length=10, required=False, initial="EUR")
@@ -427,12 +433,12 @@ class FileForm(forms.Form):
         file = self.cleaned_data["file"]
         if file.size > LARGEST_FILE:
             raise forms.ValidationError(
-                f"It has {file.size:,} bytes; a plan may have {LARGEST_FILE:,}."
+                f"It is larger than a plan may be, which is {LARGEST_FILE:,} bytes."
             )
         return file
 
 
-class LockForm(forms.Form):
+class LockForm(OfADraft, forms.Form):
     read = forms.BooleanField(
         label="I have read what it takes and what it could show, and the plan may close",
         error_messages={"required": "Tick that you have read it."},

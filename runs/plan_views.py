@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from runs.access import maintainer_required
+from runs.canonical import digest
 from runs.estimate import Estimate, estimate_of
 from runs.estimate_text import assumptions, facts
 from runs.models import Wave
@@ -21,7 +22,7 @@ from runs.plan_forms import (
     SubjectsForm,
 )
 from runs.power import TRIALS
-from runs.refusals import WaveRefused
+from runs.refusals import PlanMoved, WaveRefused
 from runs.stages import stages_of
 from runs.waves import delete_draft, kept_from_locking, lock_wave, plan_text, save_draft
 
@@ -49,7 +50,8 @@ def new(request: HttpRequest) -> HttpResponse:
 def basics(request: HttpRequest, wave: str) -> HttpResponse:
     found = _draft(wave)
     form = BasicsForm(_data(request), plan=found.plan, locked_code=True)
-    if request.method == "POST" and form.is_valid() and _save(form, {**found.plan, **form.table}):
+    sent = request.method == "POST" and form.is_valid()
+    if sent and _save(form, {**found.plan, **form.table}, on=_read(request, found)):
         return _saved(request, found)
     return _page(request, "runs/basics.html", form, wave=found)
 
@@ -63,7 +65,7 @@ def subjects(request: HttpRequest, wave: str) -> HttpResponse:
     form = SubjectsForm(_data(request), plan=found.plan, add=add)
     if request.method == "POST" and not add and form.is_valid():
         plan = {**found.plan, "subjects": form.table}
-        if _save(form, _without_strangers(plan)):
+        if _save(form, _without_strangers(plan), on=_read(request, found)):
             return _saved(request, found)
     return _page(request, "runs/subjects.html", form, wave=found)
 
@@ -73,7 +75,8 @@ def subjects(request: HttpRequest, wave: str) -> HttpResponse:
 def preregistration(request: HttpRequest, wave: str) -> HttpResponse:
     found = _draft(wave)
     form = PreregistrationForm(_data(request), plan=found.plan)
-    if request.method == "POST" and form.is_valid() and _save(form, {**found.plan, **form.table}):
+    sent = request.method == "POST" and form.is_valid()
+    if sent and _save(form, {**found.plan, **form.table}, on=_read(request, found)):
         return _saved(request, found)
     return _page(request, "runs/preregistration.html", form, wave=found)
 
@@ -83,11 +86,8 @@ def preregistration(request: HttpRequest, wave: str) -> HttpResponse:
 def cost(request: HttpRequest, wave: str) -> HttpResponse:
     found = _draft(wave)
     form = CostForm(_data(request), plan=found.plan)
-    if (
-        request.method == "POST"
-        and form.is_valid()
-        and _save(form, {**found.plan, "cost": form.table})
-    ):
+    sent = request.method == "POST" and form.is_valid()
+    if sent and _save(form, {**found.plan, "cost": form.table}, on=_read(request, found)):
         return _saved(request, found)
     return _page(request, "runs/cost.html", form, wave=found)
 
@@ -117,10 +117,12 @@ def lock(request: HttpRequest, wave: str) -> HttpResponse:
     form = LockForm(_data(request))
     if request.method == "POST" and form.is_valid():
         try:
-            lock_wave(found, by=request.user.pk)
+            lock_wave(found, by=request.user.pk, on=_read(request, found))
         except WaveRefused as why:
             for fault in why.faults:
                 form.add_error(None, fault)
+            if isinstance(why, PlanMoved):
+                found, form.moved = _draft(wave), True
         else:
             messages.success(request, LOCKED)
             return redirect("runs:wave", code=wave)
@@ -201,11 +203,17 @@ def _data(request: HttpRequest) -> Any:
     return request.POST if request.method == "POST" else None
 
 
-def _save(form: Any, plan: dict[str, Any]) -> bool:
+def _read(request: HttpRequest, wave: Wave) -> str:
+    """The hash of the plan that somebody had before them when they opened the page."""
+    return request.POST.get("on") or digest(wave.plan)
+
+
+def _save(form: Any, plan: dict[str, Any], *, on: str = "") -> bool:
     """Store the plan; where that is refused, say why on the form."""
     try:
-        save_draft(plan)
+        save_draft(plan, on=on)
     except WaveRefused as why:
+        form.moved = isinstance(why, PlanMoved)
         for fault in why.faults:
             if isinstance(form, SubjectsForm):
                 form.faults.append(fault)
@@ -244,4 +252,7 @@ def _without_strangers(plan: dict[str, Any]) -> dict[str, Any]:
 
 def _page(request: HttpRequest, template: str, form: Any, **context: Any) -> HttpResponse:
     status = 422 if request.method == "POST" and form.errors else 200
+    if wave := context.get("wave"):
+        # Whoever was told that the draft has moved goes on from it as it is now.
+        context["on"] = digest(_draft(wave.code).plan) if form.moved else _read(request, wave)
     return render(request, template, {"form": form, **context}, status=status)

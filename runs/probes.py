@@ -19,6 +19,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from runs import pacing
+from runs.asking import LINGER_SECONDS, RENEW_SECONDS, is_ending
 from runs.canonical import draw
 from runs.control import over_ceiling, pause
 from runs.exposure import (
@@ -48,16 +49,7 @@ from runs.plan import reply_seed
 from runs.prompts import Message, message_hash, messages_for
 from runs.providers import Calls, Question, missing_key, provider_for
 from runs.replies import Reply
-from runs.tasks import (
-    HOLD,
-    LINGER_SECONDS,
-    REAP_SECONDS,
-    RENEW_SECONDS,
-    WAKE_AGAIN,
-    columns_of,
-    is_ending,
-    paid_for,
-)
+from runs.tasks import HOLD, REAP_SECONDS, WAKE_AGAIN, columns_of, paid_for
 from runs.wire import RunStopped
 
 log = logging.getLogger(__name__)

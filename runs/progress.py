@@ -4,14 +4,16 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import fsum
-from typing import Any
+from typing import Any, Final
 
-from django.db.models import Count, Min, Q
+from django.db.models import Count, F, Max, Min, OuterRef, Q, Subquery
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from runs.models import Item, Provider, Response, Run, RunState, Status, Wave
 
+RECENT: Final = 500  # replies of a wave among which retries are looked for
+FAULT: Final = ("pk", "completed_at", "run__subject__code", "item__code", "trial", "attempts")
 MINUTE = timedelta(seconds=60)
 GOOD = {"completed", "imported"}
 
@@ -174,11 +176,28 @@ def in_words(seconds: int | None) -> str:
     return f"about {minutes} min" if minutes < 120 else f"about {round(minutes / 60)} h"
 
 
+def counts_of_waves() -> dict[int, tuple[int, int]]:
+    """How many trials each wave has, and how many have ended: by an index alone, however many."""
+    wave_of = dict(Run.objects.values_list("pk", "wave"))
+    total: Counter[int] = Counter()
+    ended: Counter[int] = Counter()
+    # Rows are counted, not their numbers: those are not in the index.
+    by_run = Response.objects.order_by().values_list("run", "status").annotate(n=Count("*"))
+    for run, status, count in by_run:
+        total[wave_of[run]] += count
+        ended[wave_of[run]] += count if status != Status.PENDING else 0
+    return {wave: (count, ended[wave]) for wave, count in total.items()}
+
+
 def progress_of(wave: Wave) -> Progress:
     """How far a wave has come, in a fixed number of questions to the database."""
     now = timezone.now()
     rates = _rates(wave, now)
     costs = wave.costs
+    counts: Counter[tuple[int, str]] = Counter()
+    asked = Response.objects.of_wave(wave).order_by().values_list("run", "status")
+    for run_id, status, count in asked.annotate(n=Count("*")):
+        counts[run_id, status] = count
     runs = tuple(
         RunProgress(
             subject=run.subject.code,
@@ -186,7 +205,7 @@ def progress_of(wave: Wave) -> Progress:
             provider=run.subject.provider,
             state=run.state,
             stop_reason=run.stop_reason,
-            counts={status.value: getattr(run, f"n_{status.value}") for status in Status},
+            counts={status.value: counts[run.pk, status.value] for status in Status},
             fingerprints=tuple(run.fingerprints),
             pk=run.pk,
             per_second=rates.get(run.pk, 0.0),
@@ -198,12 +217,6 @@ def progress_of(wave: Wave) -> Progress:
         )
         for run in Run.objects.filter(wave=wave)
         .select_related("subject")
-        .annotate(
-            **{
-                f"n_{status.value}": Count("responses", filter=Q(responses__status=status))
-                for status in Status
-            }
-        )
         .order_by("subject__code", "condition")
     )
     naming = Response.objects.of_wave(wave).exclude(self_naming=[])
@@ -239,17 +252,20 @@ def _rates(wave: Wave, now: datetime) -> dict[int, float]:
 
 
 def faults_of(wave: Wave, most: int = 20) -> tuple[Fault, ...]:
-    """The last attempts that went wrong, newest first; also those that a retry made good."""
-    rows = (
-        Response.objects.of_wave(wave)
-        .filter(
-            Q(attempts__1__isnull=False)
-            | Q(status__in=[Status.FILTERED, Status.FAILED, Status.MALFORMED])
-            | Q(status=Status.PENDING, attempts__0__isnull=False)
-        )
-        .order_by("-completed_at", "-pk")
-        .values_list("run__subject__code", "item__code", "trial", "attempts")[: 2 * most]
+    """The last attempts that went wrong, newest first.
+
+    Also those that a retry made good, as far as they are among the last ``RECENT`` replies.
+    """
+    found = {
+        row[0]: row
+        for part in (_without_reply(wave, most), _tried_again(wave), _begun(wave, most))
+        for row in part
+    }
+    # Those that still wait come first, as they did when the database put them in order.
+    newest = sorted(
+        found.values(), key=lambda row: (row[1] is None, row[1] or wave.created_at, row[0])
     )
+    rows = [row[2:] for row in newest[: -2 * most - 1 : -1]]
     faults = [
         Fault(
             at=parse_datetime(attempt["at"]),
@@ -264,3 +280,31 @@ def faults_of(wave: Wave, most: int = 20) -> tuple[Fault, ...]:
         if attempt["outcome"] not in GOOD
     ]
     return tuple(sorted(faults, key=lambda fault: fault.at, reverse=True)[:most])
+
+
+def _without_reply(wave: Wave, most: int) -> list[Any]:
+    """The last of each run that ended without a reply, each found by an index."""
+    ended = [Status.FILTERED, Status.FAILED, Status.MALFORMED]
+    rows = Response.objects.of_wave(wave).filter(status__in=ended)
+    return list(rows.order_by("-completed_at", "-pk").values_list(*FAULT)[: 2 * most])
+
+
+def _tried_again(wave: Wave) -> list[Any]:
+    """Those among the last replies that took more than one attempt."""
+    last = Response.objects.of_wave(wave).filter(completed_at__isnull=False)
+    # So many of one run alone came since then: what came before it cannot be among the last of all.
+    of_run = Response.objects.filter(run=OuterRef("pk"), completed_at__isnull=False)
+    nth = of_run.order_by("-completed_at").values("completed_at")[RECENT - 1 : RECENT]
+    since = Run.objects.filter(wave=wave).aggregate(at=Max(Subquery(nth)))["at"]
+    if since:
+        last = last.filter(completed_at__gte=since)
+    pks = last.order_by("-completed_at", "-pk").values_list("pk", flat=True)[:RECENT]
+    again = Response.objects.filter(pk__in=pks, attempts__1__isnull=False)
+    return list(again.values_list(*FAULT))
+
+
+def _begun(wave: Wave, most: int) -> list[Any]:
+    """Those that were tried and still wait."""
+    rows = Response.objects.of_wave(wave).pending().exclude(attempts=[])
+    # The number is reckoned with, so that the few are put in order: along its index all are read.
+    return list(rows.order_by(-1 * F("pk")).values_list(*FAULT)[: 2 * most])

@@ -9,7 +9,7 @@ from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache
 from itertools import cycle
 from pathlib import Path
@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 import httpx2
 import openai
 from django.conf import settings
+from django.utils import timezone
 
 from runs.anthropic_api import AnthropicProvider
 from runs.canonical import draw
@@ -79,7 +80,7 @@ async def ask(
     question: Question,
     *,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    now: Callable[[], datetime] = timezone.now,
 ) -> Reply:
     """The subject's reply, asked again where that may help, with a record of each attempt.
 
@@ -347,17 +348,17 @@ Outcome = Reply | RunStopped
 class Calls:
     """Many conversations at once, on one event loop in a thread of its own.
 
-    A call takes a place from when it begins until its reply is known to be stored, so that
+    Each has a key, such as that of its row. A call takes a place from when it begins until its reply is known to be stored, so that
     whoever dies has never asked for more than ``room`` replies in vain.
     """
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
-        self._waiting: deque[tuple[int, Question]] = deque()
+        self._waiting: deque[tuple[Any, Question]] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
         self._taken = 0
         self._room = 0
-        self._finished: SimpleQueue[tuple[int, Outcome]] = SimpleQueue()
+        self._finished: SimpleQueue[tuple[Any, Outcome]] = SimpleQueue()
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever, name="calls", daemon=True)
         self._thread.start()
@@ -371,13 +372,13 @@ class Calls:
         self._thread.join()
         self._loop.close()
 
-    def ask(self, questions: Sequence[tuple[int, Question]], *, room: int) -> None:
+    def ask(self, questions: Sequence[tuple[Any, Question]], *, room: int) -> None:
         """Begin these as places become free; ``room`` is how many there are from now on."""
         self._loop.call_soon_threadsafe(self._take, list(questions), room)
 
-    def finished(self, *, within: float, linger: float, most: int) -> dict[int, Outcome]:
+    def finished(self, *, within: float, linger: float, most: int) -> dict[Any, Outcome]:
         """What has ended, by key: waits for the first, then a little for others."""
-        ended: dict[int, Outcome] = {}
+        ended: dict[Any, Outcome] = {}
         deadline = monotonic() + within
         while len(ended) < most:
             try:
@@ -393,10 +394,10 @@ class Calls:
         """Their places are free again."""
         self._loop.call_soon_threadsafe(self._free, count)
 
-    def take_back(self) -> list[int]:
+    def take_back(self) -> list[Any]:
         """The keys that have not begun, which now never will."""
 
-        async def empty() -> list[int]:
+        async def empty() -> list[Any]:
             keys = [key for key, _ in self._waiting]
             self._waiting.clear()
             return keys
@@ -406,7 +407,7 @@ class Calls:
     def _on_loop(self, coroutine: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
-    def _take(self, questions: list[tuple[int, Question]], room: int) -> None:
+    def _take(self, questions: list[tuple[Any, Question]], room: int) -> None:
         self._waiting.extend(questions)
         self._room = room
         self._begin()
@@ -423,8 +424,9 @@ class Calls:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _call(self, key: int, question: Question) -> None:
+    async def _call(self, key: Any, question: Question) -> None:
         outcome: Outcome
+        began = monotonic()
         try:
             outcome = await ask(self._provider, question)
         except RunStopped as why:
@@ -433,6 +435,13 @@ class Calls:
             # A fault of ours would meet every trial alike: stop, so that a person looks.
             log.exception("a call ended in a way nobody foresaw")
             outcome = RunStopped(f"A fault of this program: {type(why).__name__}. See its log.")
+        told = {
+            "outcome": "stopped" if isinstance(outcome, RunStopped) else outcome.status,
+            "attempts": len(outcome.attempts),
+            "ms": round((monotonic() - began) * 1000, 1),
+        }
+        # The loop runs what a task gives it in that task's context: the line bears its ids.
+        log.info("a subject was asked", extra=told)
         self._finished.put((key, outcome))
 
     async def _end(self) -> None:

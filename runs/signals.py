@@ -10,3 +10,7 @@ acted = Signal()
 
 # Asks how long cards have taken: receivers answer ``(cards, seconds)`` for an ``instrument``.
 cards_timed = Signal()
+
+# Asks how many more calls of a subject are in flight: receivers answer a count for ``subject_id``,
+# without those that ``holder`` has, at ``now``.
+calls_held = Signal()

@@ -7,22 +7,19 @@ is killed stops renewing, and the reaper in any worker wakes somebody for what w
 import hashlib
 import logging
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from threading import Event
-from time import monotonic
 from typing import Any
 from uuid import uuid4
 
 from celery import shared_task
-from celery.signals import worker_ready, worker_shutting_down
-from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
 from runs import pacing
+from runs.asking import keep_asking, update_rows
 from runs.control import MOST_FAILURES, heed
 from runs.models import Probe, Response, Run, RunState, Status
 from runs.periodic import BesideWorkers, Periodic
@@ -30,7 +27,7 @@ from runs.preflight import leaks_at_call
 from runs.prompts import Message, message_hash, messages_for
 from runs.providers import Calls, Outcome, Question, provider_for
 from runs.replies import Reply
-from runs.signals import responses_completed
+from runs.signals import calls_held, responses_completed
 from runs.tokens import tokens_paid
 from runs.traces import traces_of
 from runs.wire import RunStopped
@@ -38,15 +35,11 @@ from runs.wire import RunStopped
 log = logging.getLogger(__name__)
 
 HOLD = timedelta(seconds=5)
-RENEW_SECONDS = 1.5
 WORK_SECONDS = 120.0
-LINGER_SECONDS = 0.01  # each batch is a transaction: a few more replies in it cost little
 WAKE_AGAIN = timedelta(seconds=2)
 REAP_SECONDS = 1.0
 # How long a call may still take once its run is paused or cancelled.
 GRACE_SECONDS = 10.0
-
-_shutting_down = Event()
 
 
 def wake(run: Run) -> None:
@@ -75,7 +68,9 @@ def fetch_chunk(*, run_id: int) -> None:
     holder = uuid4().hex
     with Calls(provider) as calls:
         try:
-            _fetch(run, holder, calls)
+            keep_asking(
+                Replies(run, holder), calls, seconds=WORK_SECONDS, grace_seconds=GRACE_SECONDS
+            )
         except RunStopped as why:
             stop(run, why.reason)
         finally:
@@ -84,46 +79,35 @@ def fetch_chunk(*, run_id: int) -> None:
         wake(run)
 
 
-def _fetch(run: Run, holder: str, calls: Calls) -> None:
-    """Keep calls in flight until nothing is left; once time is up, begin no more of them."""
-    held: dict[int, Response] = {}
-    room = settings.ASK_IN_FLIGHT
-    ends = monotonic() + WORK_SECONDS
-    renews = monotonic() + RENEW_SECONDS
-    taking = asked = True
-    grace = monotonic()
-    while True:
-        if taking and (monotonic() > ends or _shutting_down.is_set() or not asked):
-            taking = False
-            unasked = calls.take_back()
-            let_go(run, holder, unasked)
-            held = {pk: row for pk, row in held.items() if pk not in unasked}
-        if not asked and monotonic() > grace:
-            # What is still on its way is asked again when the run is resumed.
-            return
-        if taking and len(held) <= room + room // 4:
-            rows, room = claim(run, holder, len(held))
-            # Where a limit holds it back, this task waits; it does not leave that to a next.
-            taking = bool(rows) or is_held_back(run)
-            held |= {row.pk: row for row in rows}
-            calls.ask([(row.pk, question_of(run, row)) for row in rows], room=room)
-        if not held and not taking:
-            return
-        ended = calls.finished(
-            within=0.25, linger=LINGER_SECONDS, most=settings.ASK_IN_FLIGHT // 4 + 1
-        )
-        if ended:
-            store(run, holder, [(held.pop(pk), outcome) for pk, outcome in ended.items()])
-            calls.stored(len(ended))
-        for outcome in ended.values():
-            if isinstance(outcome, RunStopped):
-                stop(run, outcome.reason)
-                return
-        if asked and (ended or monotonic() > renews) and not heed(run):
-            asked, grace = False, monotonic() + GRACE_SECONDS
-        if monotonic() > renews:
-            renew(run, holder, held, taking=taking)
-            renews = monotonic() + RENEW_SECONDS
+class Replies:
+    """The replies of one run, as work of one task. See ``runs.asking``."""
+
+    def __init__(self, run: Run, holder: str) -> None:
+        self.run, self.holder = run, holder
+
+    def claim(self, held: int) -> tuple[list[Response], int]:
+        return claim(self.run, self.holder, held)
+
+    def question(self, row: Response) -> Question:
+        return question_of(self.run, row)
+
+    def store(self, ended: Sequence[tuple[Response, Outcome]]) -> int:
+        return store(self.run, self.holder, ended)
+
+    def is_held_back(self) -> bool:
+        return is_held_back(self.run)
+
+    def is_asked(self) -> bool:
+        return heed(self.run)
+
+    def stop(self, reason: str) -> None:
+        stop(self.run, reason)
+
+    def renew(self, rows: Collection[int], *, taking: bool) -> None:
+        renew(self.run, self.holder, rows, taking=taking)
+
+    def let_go(self, rows: Collection[int]) -> None:
+        let_go(self.run, self.holder, rows)
 
 
 def question_of(run: Run, row: Response) -> Question:
@@ -219,7 +203,7 @@ def store(run: Run, holder: str, ended: Sequence[tuple[Response, Outcome]]) -> i
                 "held_by": "",
                 "held_until": None,
             }
-        _update(columns)
+        update_rows(Response, columns)
         replies = [(row, one) for row, one in answered if isinstance(one, Reply)]
         note_fingerprints(run, [reply.fingerprint for _, reply in replies])
         _settle_limits(run, replies, now)
@@ -296,23 +280,6 @@ def paid_for(outcome: Outcome, messages: Sequence[Message]) -> dict[str, int]:
     return tokens_paid(outcome.attempts, messages, text=outcome.text, usage=outcome.usage)
 
 
-def _update(columns: Mapping[int, dict[str, Any]]) -> None:
-    """Write each row its columns, as one statement sent many times: it is built only once."""
-    if not columns:
-        return
-    names = next(iter(columns.values()))
-    fields = [field for field in Response._meta.concrete_fields if field.name in names]
-    places = ", ".join(f'"{field.column}" = %s' for field in fields)
-    with connection.cursor() as cursor:
-        cursor.executemany(
-            f"UPDATE {Response._meta.db_table} SET {places} WHERE id = %s",
-            [
-                [*(field.get_db_prep_save(row[field.name], connection) for field in fields), pk]
-                for pk, row in columns.items()
-            ],
-        )
-
-
 def columns_of(reply: Reply) -> dict[str, Any]:
     """What a row keeps of a reply."""
     return {
@@ -370,17 +337,23 @@ def is_left(run: Run, now: datetime) -> bool:
     return held_by_others(run, "", now) < pacing.in_flight_of(pacing.limit_of(run))
 
 
-def held_by_others(run: Run, holder: str, now: datetime) -> int:
-    """How many rows of a run's subject others hold: whoever asks it shares its limits.
+def held_by_others(asked: pacing.OfSubject, holder: str, now: datetime) -> int:
+    """How many rows of a subject others hold: whoever asks it shares its limits.
 
-    Its probes count, which are few: replies make room for them.
+    Its probes count, which are few: replies make room for them. So does whatever else it is asked
+    for by those who listen, as a judge it may be.
     """
-    rows = Response.objects.filter(run__subject=run.subject_id, run__state=RunState.ASKING)
-    probes = Probe.objects.filter(run__subject=run.subject_id)
-    return sum(
+    rows = Response.objects.filter(run__subject=asked.subject_id, run__state=RunState.ASKING)
+    probes = Probe.objects.filter(run__subject=asked.subject_id)
+    told: list[Any] = calls_held.send(
+        sender=Run, subject_id=asked.subject_id, holder=holder, now=now
+    )
+    own: int = sum(
         held.pending().filter(held_until__gte=now).exclude(held_by=holder).count()
         for held in (rows, probes)
     )
+    others: int = sum(count for _, count in told)
+    return own + others
 
 
 def is_held_back(run: Run) -> bool:
@@ -420,20 +393,4 @@ def reaper() -> Periodic:
     return Periodic("reaper", REAP_SECONDS, wake_what_is_left)
 
 
-@worker_ready.connect
-def begin_again(**_: Any) -> None:
-    _shutting_down.clear()
-
-
 reapers = BesideWorkers(reaper)
-
-
-@worker_shutting_down.connect
-def begin_no_more(**_: Any) -> None:
-    """What is in flight may still end; what has not begun is left to the next worker."""
-    _shutting_down.set()
-
-
-def is_ending() -> bool:
-    """Whether this worker was told to end: whoever asks begins nothing more."""
-    return _shutting_down.is_set()

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.dateparse import parse_datetime
@@ -13,11 +13,11 @@ from runs import plan_views
 from runs.access import maintainer_required
 from runs.control import UNENDED, cancel, move_ceiling, pause
 from runs.described import described
-from runs.models import Run, RunState, Status, Wave
+from runs.models import Run, RunState, Wave
 from runs.plan_forms import ActForm, CeilingForm, DeviationForm
 from runs.preflight import found_in
 from runs.probe_views import probes_context
-from runs.progress import progress_of
+from runs.progress import counts_of_waves, progress_of
 from runs.refusals import WaveRefused
 from runs.stages import stages_of
 from runs.waves import deviate, resume, start_wave
@@ -27,11 +27,9 @@ from runs.waves import deviate, resume, start_wave
 @maintainer_required
 def waves(request: HttpRequest) -> HttpResponse:
     """All waves from A to Z."""
-    rows = (
+    rows = list(
         Wave.objects.select_related("bank")
         .annotate(
-            total=Count("runs__responses"),
-            ended=Count("runs__responses", filter=~Q(runs__responses__status=Status.PENDING)),
             # What most needs a look comes first.
             halted=_has(RunState.STOPPED, RunState.PAUSED),
             asked=_has(RunState.ASKING),
@@ -39,7 +37,9 @@ def waves(request: HttpRequest) -> HttpResponse:
         )
         .order_by("code")
     )
-    return render(request, "runs/waves.html", {"waves": rows})
+    counts = counts_of_waves()
+    shown = [(row, *counts.get(row.pk, (0, 0))) for row in rows]
+    return render(request, "runs/waves.html", {"waves": shown})
 
 
 def _has(*states: RunState) -> Exists:

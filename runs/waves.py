@@ -1,8 +1,7 @@
 """The life of a wave: a draft, locked, then started; or its responses brought from a file."""
 
 import hashlib
-import json
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -13,8 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from runs.bank import no_key_twice
-from runs.canonical import NOT_TEXT
+from runs.canonical import NOT_TEXT, digest
 from runs.control import over_ceiling, tell_of
 from runs.declared import costs_of, lacking
 from runs.models import (
@@ -30,6 +28,7 @@ from runs.models import (
     Subject,
     Wave,
 )
+from runs.plain_json import read_plain
 from runs.plan import PlanRefused, Slot, plan_order, reply_seed
 from runs.plan_file import PlanFileRefused, SubjectPlan, WavePlan, in_basics, plan_of
 from runs.plan_text import as_toml
@@ -37,7 +36,7 @@ from runs.preflight import LeaksFound, check_wave, found_in, keep_check, preflig
 from runs.probes import ProbesRefused, begin_probes
 from runs.prompts import message_hash, messages_for
 from runs.providers import missing_key
-from runs.refusals import WaveRefused
+from runs.refusals import PlanMoved, WaveRefused
 from runs.replies import LARGEST_REPLY, Reply, short
 from runs.signals import acted
 from runs.subjects import SubjectRefused, found_or_new, set_limits
@@ -46,18 +45,22 @@ from runs.traces import traces_of
 
 CENT = Decimal("0.01")
 MOST_FAULTS = 100
+IN_ONE = 200  # rows that one statement stores
 LARGEST_LINE = 8 * LARGEST_REPLY
 
 
-def save_draft(data: dict[str, Any]) -> Wave:
+def save_draft(data: dict[str, Any], *, on: str = "") -> Wave:
     """Store a plan as a draft, or in the place of the draft of its code; its rows come later.
 
-    ``data`` are the tables of a plan file; those that only locking asks for may be missing.
+    ``data`` are the tables of a plan file; those that only locking asks for may be missing. ``on`` is
+    the hash of the plan that its writer had before them.
 
     Raises
     ------
     WaveRefused
         If it is no plan, or the wave is locked. Then nothing is stored.
+    PlanMoved
+        If the draft is another one by now.
     """
     if faults := list(in_basics(data)):
         raise WaveRefused(*faults)
@@ -68,6 +71,7 @@ def save_draft(data: dict[str, Any]) -> Wave:
                 f"There is a wave {wave} already, and a plan never changes. "
                 "Give the new one a code of its own."
             )
+        _refuse_moved(wave, on)
         text = data.get("preregistration", "")
         ceiling = costs_of(data).ceiling
         wave = wave or Wave(code=data["code"])
@@ -84,6 +88,11 @@ def save_draft(data: dict[str, Any]) -> Wave:
         _check(wave, exclude=["locked_at"])
         wave.save()
     return wave
+
+
+def _refuse_moved(wave: Wave | None, on: str) -> None:
+    if on and (wave is None or digest(wave.plan) != on):
+        raise PlanMoved
 
 
 def delete_draft(wave: Wave, *, by: int | None = None) -> None:
@@ -129,18 +138,23 @@ def kept_from_locking(wave: Wave) -> tuple[str, ...]:
     return tuple(faults)
 
 
-def lock_wave(wave: Wave, *, by: int | None = None) -> Wave:
+def lock_wave(wave: Wave, *, by: int | None = None, on: str = "") -> Wave:
     """Close the plan of a draft for good: its subjects, its runs, and every trial as a row.
+
+    ``on`` is the hash of the plan that was read.
 
     Raises
     ------
     WaveRefused
         If it cannot be carried out as written, or lacks what its kind must declare.
+    PlanMoved
+        If the draft is another one by now.
     """
     with transaction.atomic():
         wave = Wave.objects.select_for_update(no_key=True, of=("self",)).get(pk=wave.pk)
         if wave.locked_at:
             raise WaveRefused(f"The plan of {wave} is locked already.")
+        _refuse_moved(wave, on)
         if faults := kept_from_locking(wave):
             raise WaveRefused(*faults)
         plan = plan_of(wave.plan)
@@ -267,7 +281,8 @@ def leaks_kept(wave: Wave, *, by: int | None) -> Iterator[None]:
 def begin(wave: Wave, runs: QuerySet[Run]) -> list[Run]:
     """Have these runs asked, all or none. Raises ``WaveRefused``."""
     with transaction.atomic():
-        if Wave.objects.filter(pk=wave.pk, ratings_frozen_at__isnull=False).exists():
+        # The wave before its runs, as whoever freezes it takes them.
+        if Wave.objects.select_for_update(no_key=True).get(pk=wave.pk).ratings_frozen_at:
             raise WaveRefused(
                 f"The ratings of {wave} are frozen: what is asked now would not be rated. "
                 "Plan a new wave."
@@ -320,6 +335,15 @@ def start_probes(wave: Wave) -> list[Run]:
         raise WaveRefused(*str(why).splitlines()) from None
 
 
+class RowsRefused(WaveRefused):
+    """Replies that cannot be stored, each fault with the number of its row. ``more`` were not told."""
+
+    def __init__(self, rows: Sequence[tuple[int, str]], *, more: bool) -> None:
+        self.rows = tuple(rows)
+        self.more = more
+        super().__init__(*(f"{number}: {fault}." for number, fault in rows))
+
+
 def import_responses(run: Run, path: Path) -> int:
     """Store the responses in a file as those of a run, all or none; return how many.
 
@@ -330,6 +354,33 @@ def import_responses(run: Run, path: Path) -> int:
     WaveRefused
         With the faults, each naming its line.
     """
+    try:
+        return store_replies(run, _lines(path), of="the file", read=_parsed)
+    except RowsRefused as why:
+        faults = [f"line {number}: {fault}." for number, fault in why.rows]
+        raise WaveRefused(*faults, *(["There may be more."] if why.more else [])) from None
+
+
+def store_replies(
+    run: Run,
+    given: Iterable[tuple[int, Any]],
+    *,
+    of: str,
+    read: Callable[[Any], Any] = lambda row: row,
+    items: Collection[str] | None = None,
+) -> int:
+    """Store numbered rows as the replies of a run, all or none; return how many.
+
+    ``read`` makes the object of a row, and raises ``ValueError`` where there is none. ``items``
+    are the only ones that are answered, if that is known. ``of`` names where the rows are from.
+
+    Raises
+    ------
+    RowsRefused
+        With every fault of a row, up to a hundred.
+    WaveRefused
+        If the run takes none at all, or there is none.
+    """
     if run.subject.provider != Provider.IMPORT:
         raise WaveRefused(
             f"{run.subject} is asked by {run.subject.provider}: only responses of a subject with "
@@ -338,43 +389,56 @@ def import_responses(run: Run, path: Path) -> int:
     with transaction.atomic():
         if Run.objects.select_for_update(no_key=True).get(pk=run.pk).state == RunState.CANCELLED:
             raise WaveRefused(f"{run} is cancelled, for good. Plan a new wave.")
+        asked = Response.objects.filter(run=run)
+        if items is not None:
+            asked = asked.filter(item__code__in=items)
         rows = {
             (row.item.code, row.trial): row
-            for row in Response.objects.filter(run=run)
-            .select_related("item")
-            .only("item__code", "item__prompt", "item__turns", "trial", "status", "run")
+            for row in asked.select_related("item").only("item__code", "trial", "status", "run")
         }
-        given: dict[int, Reply] = {}
-        faults: list[str] = []
-        for number, line in _lines(path):
+        found: dict[int, tuple[Response, Reply]] = {}
+        faults: list[tuple[int, str]] = []
+        for number, one in given:
             try:
-                row, reply = _imported(line, rows, run.wave.trials)
-                if row.pk in given:
-                    raise ValueError(f"{row.item} trial {row.trial} stands in the file twice")
-                given[row.pk] = reply
+                row, reply = _imported(read(one), rows, run.wave.trials)
+                if row.pk in found:
+                    raise ValueError(f"{row.item} trial {row.trial} stands in {of} twice")
+                found[row.pk] = row, reply
             except ValueError as why:
-                faults.append(f"line {number}: {why}.")
+                faults.append((number, str(why)))
                 if len(faults) == MOST_FAULTS:
-                    faults.append("There may be more.")
                     break
         if faults:
-            raise WaveRefused(*faults)
-        if not given:
-            raise WaveRefused(f"{path.name} holds no responses.")
-        now = timezone.now()
-        for row in rows.values():
-            if found := given.get(row.pk):
-                messages = messages_for(run.system_message, row.item.turns, row.item.prompt)
-                Response.objects.filter(pk=row.pk).update(
-                    **columns_of(found),
-                    **traces_of(run, row.item, found.text),
-                    attempts=[{"outcome": "imported", "detail": "", "at": now.isoformat()}],
-                    message_hash=message_hash(messages),
-                    completed_at=now,
-                )
-        Run.objects.filter(pk=run.pk, started_at=None).update(started_at=now)
-        tell(run, sorted(pk for pk, reply in given.items() if reply.status == Status.COMPLETED))
-    return len(given)
+            raise RowsRefused(faults, more=len(faults) == MOST_FAULTS)
+        if not found:
+            raise WaveRefused(f"{of.capitalize()} holds no responses.")
+        _keep(run, found)
+    return len(found)
+
+
+def _keep(run: Run, found: dict[int, tuple[Response, Reply]]) -> None:
+    now = timezone.now()
+    asked = Item.objects.only("code", "prompt", "turns").in_bulk(
+        {row.item_id for row, _ in found.values()}
+    )
+    hashes = {
+        pk: message_hash(messages_for(run.system_message, item.turns, item.prompt))
+        for pk, item in asked.items()
+    }
+    columns: dict[str, Any] = {}
+    for row, reply in found.values():
+        columns = {
+            **columns_of(reply),
+            **traces_of(run, asked[row.item_id], reply.text),
+            "attempts": [{"outcome": "imported", "detail": "", "at": now.isoformat()}],
+            "message_hash": hashes[row.item_id],
+            "completed_at": now,
+        }
+        for name, value in columns.items():
+            setattr(row, name, value)
+    Response.objects.bulk_update((row for row, _ in found.values()), list(columns), IN_ONE)
+    Run.objects.filter(pk=run.pk, started_at=None).update(started_at=now)
+    tell(run, sorted(pk for pk, (_, reply) in found.items() if reply.status == Status.COMPLETED))
 
 
 def _subjects(plan: WavePlan) -> list[Subject]:
@@ -477,17 +541,17 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
                 return
 
 
-def _imported(
-    line: bytes, rows: dict[tuple[str, int], Response], trials: int
-) -> tuple[Response, Reply]:
+def _parsed(line: bytes) -> Any:
+    """The object on a line. Raises ``ValueError``."""
     if len(line) > LARGEST_LINE:
         raise ValueError(f"more than {LARGEST_LINE:,} bytes; nothing after it was read")
-    try:
-        data = json.loads(line.decode("utf-8-sig"), object_pairs_hook=no_key_twice)
-    except (UnicodeDecodeError, RecursionError):
-        raise ValueError("not UTF-8 text of plain JSON") from None
-    except ValueError as why:
-        raise ValueError(f"not JSON: {why}") from None
+    return read_plain(line)
+
+
+def _imported(
+    data: Any, rows: dict[tuple[str, int], Response], trials: int
+) -> tuple[Response, Reply]:
+    """The row that an object answers, and the reply in it. Raises ``ValueError``."""
     if not isinstance(data, dict):
         raise ValueError("not a JSON object")
     keys = ("item", "trial", "text", "finish_reason")

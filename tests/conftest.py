@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import pytest
 import redis
 from django.conf import settings
-from django.core.cache import cache
+from django.core.cache import cache, caches
 from django.test import TransactionTestCase
 
 from rating.at_hand import forget
-from runs.guards import lifted
 from tests.chromium import CHROMIUM
+from tests.emptying import empty
 
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # Playwright's sync tests use the ORM
 
@@ -23,9 +23,15 @@ def pytest_configure() -> None:
     }
     settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
     settings.MAIL = True
+    # Tests sign people in without the page of it. What asks for a second factor is tested where it
+    # is turned on: tests/test_second_factor.py.
+    settings.SECOND_FACTOR = False
     # Drawn by response: a test that is not about it would be asked by chance.
     settings.GUESS_PERCENT = 0
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+    if settings.DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
+        # What a test commits need not outlast the machine.
+        settings.DATABASES["default"]["OPTIONS"]["options"] += " -c synchronous_commit=off"
 
 
 CI = os.environ.get("CI") == "true"
@@ -62,18 +68,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture(autouse=True)
 def _an_empty_cache() -> None:
     cache.clear()
+    caches["figures"].clear()
     forget()
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _emptying_a_test_database_lifts_its_guards() -> Iterator[None]:
-    """SQLite is emptied row by row, which the append-only tables refuse."""
+def _a_test_that_committed_is_followed_by_emptying() -> Iterator[None]:
     tear_down = TransactionTestCase._fixture_teardown
-
-    def lifting(case: TransactionTestCase) -> None:
-        with lifted():
-            tear_down(case)
-
-    TransactionTestCase._fixture_teardown = lifting  # type: ignore[method-assign]
+    TransactionTestCase._fixture_teardown = lambda case: empty()  # type: ignore[method-assign]
     yield
     TransactionTestCase._fixture_teardown = tear_down  # type: ignore[method-assign]

@@ -1,14 +1,27 @@
 """The plainest valid rows. A test states what matters to it."""
 
 import hashlib
-from collections.abc import Sequence
-from itertools import count
+from collections.abc import Callable, Sequence
+from itertools import combinations, count, cycle
 from typing import Any
 
 from django.utils import timezone
 
 from rating import seeding
-from rating.models import Assignment, Kind, Norming, Rating, Role, Seed, Slot, User
+from rating.models import (
+    Assignment,
+    Judge,
+    Judgement,
+    Judging,
+    Kind,
+    Norming,
+    PanelJudge,
+    Rating,
+    Role,
+    Seed,
+    Slot,
+    User,
+)
 from rating.people import give_roles
 from rating.queue import Given, hand, lease, open_slots, rate, rate_and_lease
 from rating.quotes import Span
@@ -104,11 +117,16 @@ def make_wave(
     *,
     trials: int = 1,
     text: str = REPLY,
+    texts: Sequence[str] = (),
     subjects: Sequence[str] = ("kind-1-2026-01-01",),
     locked: bool = True,
     naming: Sequence[Sequence[int | str]] = (),
 ) -> Wave:
-    """A wave whose every reply has come, ready to be rated; unless ``naming`` says who made it."""
+    """A wave whose every reply has come, ready to be rated; unless ``naming`` says who made it.
+
+    Every reply is ``text``, or one of ``texts`` in turn.
+    """
+    words = texts or [text]
     bank = bank or make_bank()
     number = next(_numbers)
     wave = Wave.objects.create(
@@ -132,8 +150,8 @@ def make_wave(
                 position=position,
                 seed=1,
                 status=Status.COMPLETED,
-                text=text,
-                text_hash=hashlib.sha256(text.encode()).hexdigest(),
+                text=words[position % len(words)],
+                text_hash=hashlib.sha256(words[position % len(words)].encode()).hexdigest(),
                 self_naming=[list(one) for one in naming],
                 completed_at=timezone.now(),
             )
@@ -148,17 +166,19 @@ def make_wave(
     return wave
 
 
-def make_user(*roles: str, email: str = "", password: str | None = None) -> User:
+def make_user(*roles: str, email: str = "", password: str | None = None, **fields: Any) -> User:
     number = next(_numbers)
     user = User.objects.create_user(
-        email or f"person{number}@example.org", password, name=f"Person {number}"
+        email or f"person{number}@example.org",
+        password,
+        **{"name": f"Person {number}", **fields},
     )
     give_roles(user, roles)
     return user
 
 
-def make_rater() -> User:
-    return make_user(Role.RATER)
+def make_rater(**fields: Any) -> User:
+    return make_user(Role.RATER, **fields)
 
 
 def leased(rater: User) -> Assignment:
@@ -212,3 +232,89 @@ def make_seeds(
             now=now,
         )
     return list(Seed.objects.filter(response__run__wave=wave).order_by("pk"))
+
+
+def make_judge(family: str = "", **changes: Any) -> Judge:
+    """A judge of a family of its own, unless another is named."""
+    number = next(_numbers)
+    subject = Subject.objects.create(
+        developer=f"Judging Lab {number}",
+        family=family or f"Judging {number}",
+        snapshot=f"judging-{number}-2026-01-01",
+        provider="demo",
+        **changes,
+    )
+    return Judge.objects.create(name=f"judge-{number}", subject=subject)
+
+
+Level = Callable[[Response, PanelJudge], int | None]
+
+
+def make_judging(
+    wave: Wave | None = None,
+    *,
+    judges: int | Sequence[Judge] = 2,
+    level: int | Level = 3,
+    configuration: str = "panel",
+    answered: bool = True,
+    **changes: Any,
+) -> Judging:
+    """A round in which each response of a wave is judged by two judges (or one), taken in turn.
+
+    ``level`` is what a judge gives a response, or a function of both; where it is None, the answer
+    is malformed. Every quote is the first 33 code points, found as written. Unless ``answered``,
+    the round is planned and nothing is asked.
+    """
+    wave = wave or make_wave()
+    number = next(_numbers)
+    rule = {"unfound_percent": 5, "requotes": 1, "per_response": 2, "hard_topics": False}
+    rule |= {"per_response": 2 if configuration == "panel" else 1} | changes.pop("rule", {})
+    judging = Judging.objects.create(
+        wave=wave,
+        code=changes.pop("code", f"j{number}"),
+        configuration=configuration,
+        seed=changes.pop("seed", "7"),
+        rule=rule,
+        rule_hash=hashlib.sha256(b"").hexdigest(),
+        **changes,
+    )
+    serving = [make_judge() for _ in range(judges)] if isinstance(judges, int) else judges
+    panel = [
+        PanelJudge.objects.create(judging=judging, judge=judge, number=place)
+        for place, judge in enumerate(serving, start=1)
+    ]
+    responses = Response.objects.of_wave(wave).filter(status=Status.COMPLETED).order_by("pk")
+    pairs = cycle(combinations(panel, rule["per_response"]))
+    rows = [
+        Judgement(
+            judging=judging, response=response, panel_judge=one, number=place, position=position
+        )
+        for position, (response, pair) in enumerate(zip(responses, pairs, strict=False))
+        for place, one in enumerate(pair, start=1)
+    ]
+    Judgement.objects.bulk_create(rows)
+    if answered:
+        judging.state, judging.started_at = "done", timezone.now()
+        judging.ended_at = judging.started_at
+        judging.save(update_fields=["state", "started_at", "ended_at"])
+        answer(rows, level)
+    return judging
+
+
+def answer(rows: Sequence[Judgement], level: int | Level = 3, **also: Any) -> None:
+    """Settle pending judgements, each with a level, or as malformed where there is none."""
+    for row in rows:
+        given = level if isinstance(level, int) else level(row.response, row.panel_judge)
+        row.answered_at = timezone.now()
+        if given is None:
+            row.state, row.fault_kind, row.fault = "malformed", "not-json", "It is no JSON."
+        else:
+            row.state = "answered"
+            row.anchor = row.response.item.anchors.get(level=given)
+            row.reason = "It stays with the person."
+            row.quote_start, row.quote_end = 0, min(33, len(row.response.text))
+            row.quote_given = row.response.text[: row.quote_end]
+            row.quote_found, row.quote_valid = "verbatim", True
+        for name, value in also.items():
+            setattr(row, name, value)
+        row.save()

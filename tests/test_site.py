@@ -1,6 +1,5 @@
 """What holds for every page, whoever asks and whatever goes wrong."""
 
-import json
 import re
 import subprocess
 import sys
@@ -9,44 +8,18 @@ from pathlib import Path
 import pytest
 import yaml
 from django.core.management import call_command
-from django.db import DatabaseError, connection
 from django.test import Client
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains
 
+from compassion import serving
 from compassion.celery import app
-from compassion.logs import RequestIdFilter
 from rating.models import Role
 from tests.factories import leased, make_rater, make_user, make_wave
 
 ROOT = Path(__file__).parents[1]
 
 pytestmark = pytest.mark.django_db
-
-
-def test_the_site_says_that_it_is_up_and_that_it_is_ready(client):
-    assert client.get("/healthz").json() == {"status": "ok"}
-    assert client.get("/readyz").json() == {"status": "ready"}
-
-
-def test_without_a_database_it_is_up_and_not_ready(client, monkeypatch):
-    def refuse(*_):
-        raise DatabaseError
-
-    monkeypatch.setattr("compassion.views.MigrationExecutor", refuse)
-
-    answer = client.get("/readyz")
-
-    assert client.get("/healthz").status_code == 200
-    assert (answer.status_code, answer.json()["faults"]) == (503, {"database": "does not answer"})
-
-
-def test_without_its_guards_it_is_not_ready(client):
-    with connection.cursor() as cursor:
-        on_table = " ON runs_bank" if connection.vendor == "postgresql" else ""
-        cursor.execute(f"DROP TRIGGER runs_bank_no_change{on_table}")
-
-    assert "guards are missing" in client.get("/readyz").json()["faults"]["database"]
 
 
 def test_the_content_security_policy_allows_nothing_inline_and_nothing_from_elsewhere(client):
@@ -166,18 +139,6 @@ def test_everybody_has_a_home_with_a_next_step(client, role):
     assertContains(client.get(reverse("home")), "Hello, Person")
 
 
-def test_each_request_has_a_name_that_the_logs_carry(client, caplog):
-    given = client.get("/healthz", headers={"X-Request-ID": "abc-123-def"})["X-Request-ID"]
-    made = client.get("/healthz", headers={"X-Request-ID": "<script>"})["X-Request-ID"]
-    assert (given, len(made)) == ("abc-123-def", 16)
-
-    caplog.handler.addFilter(RequestIdFilter())
-    client.get("/no/such/page", headers={"X-Request-ID": "abc-123-def"})
-
-    [record] = [one for one in caplog.records if one.name == "django.request"]
-    assert record.request_id == "abc-123-def"
-
-
 def run_manage(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "manage.py", *args],
@@ -187,16 +148,6 @@ def run_manage(*args: str, **environment: str) -> subprocess.CompletedProcess[st
         text=True,
         timeout=120,
     )
-
-
-def test_logs_are_one_json_object_a_line(tmp_path):
-    done = run_manage(
-        "shell", "-v", "0", "-c", "import logging; logging.getLogger('x').error('two\\nlines')",
-        VAR_DIR=str(tmp_path),
-    )  # fmt: skip
-
-    line = json.loads(done.stderr.strip().splitlines()[-1])
-    assert (line["level"], line["logger"], line["message"]) == ("ERROR", "x", "two\nlines")
 
 
 def test_debug_is_off_unless_set_and_a_wrong_setting_is_named(tmp_path):
@@ -235,7 +186,7 @@ def test_no_migration_is_missing():
     call_command("makemigrations", check=True, dry_run=True, verbosity=0)
 
 
-def test_the_containers_run_as_nobody_in_particular_and_say_how_they_are():
+def test_the_containers_run_as_nobody_in_particular_and_say_how_they_are(settings):
     compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
     services = compose["services"]
 
@@ -245,6 +196,11 @@ def test_the_containers_run_as_nobody_in_particular_and_say_how_they_are():
         assert services[name]["read_only"] is True
     for name in ("worker", "database", "broker"):
         assert services[name]["healthcheck"]["test"]
+    for name in ("web", "worker", "database", "broker"):
+        assert services[name]["restart"] == "unless-stopped"
+    # Whoever is told to end is given longer than they need.
+    assert int(services["web"]["stop_grace_period"][:-1]) > serving.graceful_timeout
+    assert int(services["worker"]["stop_grace_period"][:-1]) > settings.ASK_TIMEOUT_SECONDS
     dockerfile = (ROOT / "Dockerfile").read_text()
     assert dockerfile.index("\nUSER compassion") < dockerfile.index("\nHEALTHCHECK")
 

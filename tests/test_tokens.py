@@ -34,6 +34,14 @@ HIDDEN = re.compile(
 )
 CODES = re.compile(r"\b(?:AWR|EMP|ACT|EQU|BND|ACC|SYS|INT|UNC)(?:-\d+-\w+)?\b")
 STAFF = {
+    "_being_made.html",
+    "_beside_parted.html",
+    "_judging.html",
+    "api_tokens.html",
+    "factor_anew.html",
+    "judgements.html",
+    "judges.html",
+    "judges_beside.html",
     "_agreement.html",
     "_behind.html",
     "_not_yet.html",

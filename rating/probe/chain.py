@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from rating.probe.refusals import Refused, Tampered
-from runs.bank import no_key_twice
 from runs.canonical import NOT_TEXT, digest
+from runs.plain_json import read_plain
 
 LARGEST_RECORD: Final = 64 * 1024 * 1024  # bytes
 NAME: Final = re.compile(r"[0-9]{6}\.json")
@@ -120,8 +120,8 @@ def read_json(path: Path, name: str) -> Any:
             raise Tampered(f"{name} is not a plain file.")
         if about.st_size > LARGEST_RECORD:
             raise Tampered(f"{name} has {about.st_size:,} bytes, more than any record has.")
-        return json.loads(path.read_bytes().decode("utf-8"), object_pairs_hook=no_key_twice)
-    except (ValueError, RecursionError) as why:
+        return read_plain(path.read_bytes())
+    except ValueError as why:
         if isinstance(why, Tampered):
             raise
         raise Tampered(f"{name} is no JSON that the probe wrote.") from None

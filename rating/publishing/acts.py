@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Final
 
@@ -9,6 +10,8 @@ from django.core.cache import cache
 from django.utils import timezone
 
 from rating.gate import Gate
+from rating.integrity.anchors import head
+from rating.integrity.sealing import seal_all
 from rating.models import Event, EventKind, User
 from rating.publications import Correction, Publication
 from rating.publishing.bundle import internal_bundle, public_bundle
@@ -60,18 +63,36 @@ def missing_for(wave: Wave) -> list[str]:
     return missing
 
 
-def publish(wave: Wave, by: User, reason: str, *, now: datetime) -> Publication:
-    """Make the report of a wave public, as it is now and for good. Raises ``Refused``."""
+@dataclass(frozen=True)
+class Prepared:
+    """What is published of a wave: the report as text, and its public bundle."""
+
+    text: str
+    bundle: bytes
+
+
+def prepare(wave: Wave) -> Prepared:
+    """The report of a wave as it is now, ready to be published. Raises ``Refused``."""
     if wave.unblinded_at is None:
         raise Refused("A report is published after its wave was unblinded.")
     data = data_of(wave)
     content = _report(data)
     if found := banned_words(content, data):
         raise Refused(f"The report says what no report may say: {found[0]}.")
+    seal_all()
+    return Prepared(as_json(content), public_bundle(content, data, log=asdict(head())))
+
+
+def publish(
+    wave: Wave, by: User, reason: str, *, now: datetime, prepared: Prepared | None = None
+) -> Publication:
+    """Make the report of a wave public for good, as it is now or as it was ``prepared``.
+
+    Raises ``Refused``.
+    """
+    ready = prepared or prepare(wave)
     if not reason.strip():
         raise Refused("Say why, in a few words.")
-    text = as_json(content)
-    bundle = public_bundle(content, data)
     with writing():
         standing = Wave.objects.select_for_update(no_key=True).get(pk=wave.pk)
         if standing.published_at:
@@ -81,9 +102,9 @@ def publish(wave: Wave, by: User, reason: str, *, now: datetime) -> Publication:
             )
         made = Publication.objects.create(
             wave=standing,
-            text=text,
-            text_hash=hashlib.sha256(text.encode()).hexdigest(),
-            bundle=bundle,
+            text=ready.text,
+            text_hash=hashlib.sha256(ready.text.encode()).hexdigest(),
+            bundle=ready.bundle,
             reason=reason.strip(),
             published_by=by,
             published_at=now,
@@ -97,7 +118,7 @@ def publish(wave: Wave, by: User, reason: str, *, now: datetime) -> Publication:
                 "wave": standing.code,
                 "reason": reason.strip(),
                 "report": made.text_hash,
-                "bundle": hashlib.sha256(bundle).hexdigest(),
+                "bundle": hashlib.sha256(ready.bundle).hexdigest(),
             },
         )
     return made

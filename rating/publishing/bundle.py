@@ -9,10 +9,11 @@ import csv
 import hashlib
 import io
 import json
+import struct
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +29,7 @@ from rating.publishing.data import (
     GivenRow,
     GuessRow,
     ItemRow,
+    JudgeRow,
     PairRow,
     PeopleRow,
     ProbedRow,
@@ -42,11 +44,14 @@ from rating.publishing.hashes import code_hash
 from rating.publishing.results import Draws, places_of, results_of
 from rating.report import RatingRow, agreement_report
 from runs.canonical import digest, draw
+from runs.plain_json import read_plain
 
 FORMAT: Final = "compassion/bundle/1"
 INTERNAL, PUBLIC = "internal", "public"
 EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip file can say
-LARGEST: Final = 2_000_000_000
+LARGEST: Final = 2_000_000_000  # bytes; nothing in a bundle is compressed, so it holds no more
+MOST_FILES: Final = 16
+MOST_DRAWS: Final = 1_000_000  # of chance, for one figure
 MANIFEST, REPORT, DATA = "manifest.json", "report.json", "data.json"
 FIGURES, REPLIES, RATINGS, README = "figures.csv", "replies.csv", "ratings.csv", "README.txt"
 REPLY_COLUMNS: Final = tuple(field.name for field in fields(ReplyRow))
@@ -93,7 +98,8 @@ def internal_bundle(data: WaveData, draws: Draws | None = None) -> bytes:
     """Everything to compute the report again, and the report."""
     results = results_of(data, draws)
     content = content_of(results)
-    plain = asdict(data)
+    # The two that are long have files of their own.
+    plain = asdict(replace(data, replies=(), ratings=()))
     plain.pop("replies"), plain.pop("ratings")
     return _zipped(
         INTERNAL,
@@ -108,14 +114,19 @@ def internal_bundle(data: WaveData, draws: Draws | None = None) -> bytes:
     )
 
 
-def public_bundle(content: Content, data: WaveData) -> bytes:
-    """The report and its ratings under random codes, without a key."""
+def public_bundle(
+    content: Content, data: WaveData, *, log: Mapping[str, Any] | None = None
+) -> bytes:
+    """The report and its ratings under random codes, without a key.
+
+    ``log`` says how far the log had come: whoever keeps the bundle can tell whether it was changed.
+    """
     schema.check(content)
     files = {REPORT: as_json(content), FIGURES: figures_csv(content)}
     left_out = withheld_by_subtraction(content, data)
     if not left_out:
         files[RATINGS] = as_csv(PUBLIC_COLUMNS, public_ratings(data))
-    return _zipped(PUBLIC, files, left_out=left_out)
+    return _zipped(PUBLIC, files, left_out=left_out, **({"log": dict(log)} if log else {}))
 
 
 def withheld_by_subtraction(content: Content, data: WaveData) -> str:
@@ -179,8 +190,21 @@ def reproduce(path: Path) -> Reproduced:
         If it is no bundle, or a file is not what its manifest says.
     """
     files = read_bundle(path)
-    manifest = json.loads(files[MANIFEST])
-    content: Content = json.loads(files[REPORT])
+    try:
+        return _reproduced(path, files)
+    except BadBundle:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, csv.Error) as why:
+        # Its hashes are right, and yet it is nothing that this program wrote.
+        raise BadBundle(
+            f"{path.name}: its rows are not those of a wave ({type(why).__name__}: {why}). "
+            "Ask for the bundle again where it was made."
+        ) from None
+
+
+def _reproduced(path: Path, files: Mapping[str, str]) -> Reproduced:
+    manifest = _read_json(path, files, MANIFEST)
+    content: Content = _read_json(path, files, REPORT)
     try:
         schema.check(content)
     except schema.NotPublic as why:
@@ -189,12 +213,15 @@ def reproduce(path: Path) -> Reproduced:
     if figures_csv(content) != files[FIGURES]:
         raise BadBundle(f"{path.name}: {FIGURES} does not say what {REPORT} says.")
     if manifest["kind"] == INTERNAL:
-        again = content_of(results_of(data_in(files), Draws(**manifest["draws"])))
+        draws = Draws(**manifest["draws"])
+        _bound_draws(path, asdict(draws).values())
+        again = content_of(results_of(data_in(files), draws))
         again["hashes"]["code"] = content["hashes"]["code"]
         return Reproduced(INTERNAL, _count(content), tuple(_differing(content, again)), same_code)
     differences: list[str] = []
     figures = 0
     if RATINGS in files:
+        _bound_draws(path, [content["agreement"]["replicates"]])
         found = _agreement_again(content, files[RATINGS])
         figures = _count(found)
         said = [
@@ -208,17 +235,21 @@ def reproduce(path: Path) -> Reproduced:
 def read_bundle(path: Path) -> dict[str, str]:
     """The files of a bundle by name, each held to its hash. Raises ``BadBundle``."""
     try:
+        size = path.stat().st_size
+        if size > LARGEST:
+            raise BadBundle(f"{path.name} has {size:,} bytes; a bundle may have {LARGEST:,}.")
         with zipfile.ZipFile(path) as archive:
-            if sum(one.file_size for one in archive.infolist()) > LARGEST:
-                raise BadBundle(f"{path.name} is larger than a bundle may be.")
+            _refuse_bombs(path, archive.infolist(), size)
             files = {name: archive.read(name).decode("utf-8") for name in archive.namelist()}
-    except (OSError, zipfile.BadZipFile, UnicodeDecodeError) as why:
+    except BadBundle:
+        raise
+    except (OSError, zipfile.BadZipFile, ValueError, EOFError, RuntimeError, struct.error) as why:
         raise BadBundle(f"{path} is no bundle: {why}.") from None
     try:
-        manifest = json.loads(files[MANIFEST])
-        listed: dict[str, str] = manifest["files"]
+        manifest = read_plain(files[MANIFEST])
+        listed: dict[str, str] = {str(name): str(one) for name, one in manifest["files"].items()}
         known = manifest["format"] == FORMAT and manifest["kind"] in ABOUT
-    except (KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, TypeError, AttributeError):
         raise BadBundle(f"{path.name} has no manifest that can be read.") from None
     if not known:
         raise BadBundle(f"{path.name} is of another format; this program reads {FORMAT}.")
@@ -239,9 +270,39 @@ def read_bundle(path: Path) -> dict[str, str]:
     return files
 
 
+def _refuse_bombs(path: Path, entries: Sequence[zipfile.ZipInfo], size: int) -> None:
+    """Refuse whatever could unfold into more than the bytes that are there."""
+    if len(entries) > MOST_FILES:
+        raise BadBundle(f"{path.name} holds {len(entries):,} files; a bundle has {MOST_FILES}.")
+    if packed := next((one for one in entries if one.compress_type != zipfile.ZIP_STORED), None):
+        raise BadBundle(
+            f"{path.name}: {packed.filename!r} is compressed, and nothing in a bundle is. "
+            "Take the file as it was downloaded."
+        )
+    if len({one.filename for one in entries}) < len(entries):
+        raise BadBundle(f"{path.name}: a file is in it twice.")
+    if sum(one.file_size for one in entries) > size:
+        raise BadBundle(f"{path.name}: its files claim more bytes than it has.")
+
+
+def _bound_draws(path: Path, draws: Iterable[int]) -> None:
+    if not all(type(one) is int and 1 <= one <= MOST_DRAWS for one in draws):
+        raise BadBundle(
+            f"{path.name}: chance is to be drawn 1 to {MOST_DRAWS:,} times for a figure, and "
+            "it asks for something else."
+        )
+
+
+def _read_json(path: Path, files: Mapping[str, str], name: str) -> Any:
+    try:
+        return read_plain(files[name])
+    except ValueError as why:
+        raise BadBundle(f"{path.name}: {name} is {why}.") from None
+
+
 def data_in(files: Mapping[str, str]) -> WaveData:
     """The rows of an internal bundle."""
-    plain = json.loads(files[DATA])
+    plain = read_plain(files[DATA])
     return WaveData(
         wave=WaveRow(**plain["wave"]),
         bank=_one(BankRow, plain["bank"]),
@@ -259,6 +320,7 @@ def data_in(files: Mapping[str, str]) -> WaveData:
         self_naming=plain["self_naming"],
         guesses=_many(GuessRow, plain["guesses"]),
         asking=_one(AskingRow, plain["asking"]),
+        judges=_many(JudgeRow, plain.get("judges", ())),
     )
 
 
@@ -329,7 +391,13 @@ def _cell(value: Any) -> Any:
 
 
 def _rows(text: str) -> Iterable[dict[str, str]]:
-    for row in csv.DictReader(io.StringIO(text, newline="")):
+    # Fifty quotes of one rating may be longer than a cell that the reader takes by itself.
+    before = csv.field_size_limit(max(len(text), 1))
+    try:
+        rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+    finally:
+        csv.field_size_limit(before)
+    for row in rows:
         yield {name: unguarded(cell) for name, cell in row.items()}
 
 

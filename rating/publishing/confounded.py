@@ -36,7 +36,7 @@ def _entries(data: WaveData) -> Iterator[Confound]:
     yield _length(data)
     yield _measured("order", lambda: _order(data))
     yield _measured("drift", lambda: _drift(data))
-    yield Confound("judge-family", State.RESOLVED, "Every rating here was given by a person.")
+    yield _judges(data)
     yield _quantised(data)
     yield _system_message(data)
     yield _drafted(data)
@@ -82,7 +82,7 @@ def _self_naming(data: WaveData) -> Confound:
     said = [f"{data.self_naming} {'reply names its' if one else 'replies name their'} maker."]
     small = []
     for run in data.compared:
-        codes = [code for code in sorted(data.twice) if _run_of(data, code) == run.key]
+        codes = [code for code in data.codes_of.get(run.key, ()) if code in data.twice]
         if any(data.reply[code].naming for code in codes):
             sentence, is_small = _with_and_without(data, run.subject, codes)
             said.append(sentence)
@@ -145,6 +145,25 @@ def _measured(code: str, effect: Callable[[], Estimate]) -> Confound:
         return Confound(code, State.DISCLOSED, NOT_MEASURED.format(why=why))
 
 
+def _judges(data: WaveData) -> Confound:
+    """Whether models judged beside people, of which families; none of their levels is in a figure."""
+    served = [row for row in data.judges if row.judged]
+    if not served:
+        return Confound("judge-family", State.RESOLVED, "Every rating here was given by a person.")
+    families = sorted({row.family for row in served})
+    names = {row.judge for row in served}
+    one = len(names) == 1
+    said = [
+        f"Every rating in these figures was given by a person. {len(names)} "
+        f"{'model' if one else 'models'} judged the replies as well, of the "
+        f"{'family' if len(families) == 1 else 'families'} {', '.join(families)}; nothing that "
+        f"{'it' if one else 'they'} gave is in any figure."
+    ]
+    if own := sorted({subject for row in served for subject in row.own}):
+        said.append(f"Judged by a model of its own family: {', '.join(own)}.")
+    return Confound("judge-family", State.DISCLOSED, " ".join(said))
+
+
 def _quantised(data: WaveData) -> Confound:
     stated = {run.subject: run.quantisation for run in data.runs}
     unknown = sorted(name for name, build in stated.items() if build == NOT_STATED)
@@ -182,7 +201,8 @@ def _unserved(data: WaveData) -> Confound:
 
 
 def _level(data: WaveData, code: str) -> float:
-    return float(np.mean([rating.level for rating in data.twice[code]]))
+    ratings = data.twice[code]
+    return sum(rating.level for rating in ratings) / len(ratings)
 
 
 def _run_of(data: WaveData, code: str) -> tuple[str, str]:

@@ -122,6 +122,7 @@ def _names(data: WaveData) -> Iterator[str]:
     yield from (name for _, name in data.bank.chambers)
     for run in data.runs:
         yield from (run.subject, run.condition, run.quantisation)
+    yield from (row.family for row in data.judges)
 
 
 def _words(value: Any) -> Iterator[str]:
@@ -231,6 +232,12 @@ def _design(results: Results) -> Iterator[str]:
         f"{_many(data.people.raters, 'rater')}, blinded to model, condition, dimension and each "
         "other. Every rating quotes words of the reply."
     )
+    if any(row.judged for row in data.judges):
+        rounds = len({row.round for row in data.judges})
+        yield (
+            f"Models judged the replies too, in {_many(rounds, 'round')}. Their levels are in no "
+            "score, range, gap or agreement here."
+        )
     yield "Each item of each trial was a conversation of its own, in an order drawn from the seed."
 
 

@@ -5,12 +5,13 @@ database, ``bundle`` from a file; from there on nobody can tell which it was.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Final
 
 from rating.stats.parity import MARGIN
 from rating.stats.separation import BONFERRONI
+from runs.canonical import digest
 
 COMPLETED: Final = "completed"
 PENDING: Final = "pending"
@@ -230,6 +231,22 @@ class AskingRow:
 
 
 @dataclass(frozen=True)
+class JudgeRow:
+    """A model that judged in one round. No level of it is here: none is in any figure.
+
+    ``own`` are the subjects of its own family that it judged; ``judged`` is how many responses.
+    """
+
+    judge: str
+    family: str
+    round: str
+    configuration: str
+    judged: int
+    excluded: bool = False
+    own: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class WaveData:
     """A wave whole, in a fixed order: all that a report is computed from."""
 
@@ -250,6 +267,19 @@ class WaveData:
     self_naming: int | None = None
     guesses: tuple[GuessRow, ...] = ()
     asking: AskingRow = field(default_factory=AskingRow)
+    judges: tuple[JudgeRow, ...] = ()
+
+    @cached_property
+    def sha256(self) -> str:
+        """Of the rows, written in one way.
+
+        Without judges it is what it was before there were any, so that older bundles stay as they
+        are.
+        """
+        rows = {one.name: getattr(self, one.name) for one in fields(self)}
+        if not self.judges:
+            del rows["judges"]
+        return digest(rows)
 
     @property
     def is_paired(self) -> bool:
@@ -293,6 +323,14 @@ class WaveData:
     @cached_property
     def reply(self) -> dict[str, ReplyRow]:
         return {reply.code: reply for reply in self.replies}
+
+    @cached_property
+    def codes_of(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        """The replies of each run, by code: of many, none is looked at for another run."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for code in sorted(self.reply):
+            found.setdefault(self.of(code), []).append(code)
+        return {run: tuple(codes) for run, codes in found.items()}
 
     @cached_property
     def item(self) -> dict[str, ItemRow]:

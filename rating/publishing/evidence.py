@@ -86,7 +86,7 @@ def _responses(wave: Wave, subject: str, condition: str) -> Any:
         Response.objects.of_wave(wave)
         .filter(Q(run__subject__code=subject, run__condition=condition), status=Status.COMPLETED)
         .select_related("item")
-        .defer("text", "item__prompt", "item__turns")
+        .only("code", "trial", "item__code")
     )
 
 
@@ -96,6 +96,7 @@ def _with_ratings(responses: Iterable[Response]) -> list[Behind]:
         Rating.objects.counted()
         .filter(response__in=rows)
         .select_related("rater", "anchor")
+        .defer("anchor__description", "anchor__note")
         .order_by("rater__pseudonym")
     )
     quotes = words_of(Quote.objects.filter(rating__in=ratings))

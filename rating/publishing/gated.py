@@ -29,7 +29,7 @@ def facts_of(
         responses_rated_twice=len(data.twice),
         never_came=data.never_came,
         ratings_excluded=data.people.excluded_afterwards,
-        judges_of_subjects_family=(),
+        judges_of_subjects_family=tuple(sorted({row.judge for row in data.judges if row.own})),
         agreement=alpha,
         agreement_floor=data.declared.agreement_floor,
         raters=data.people.raters,

@@ -6,9 +6,11 @@ from typing import Any
 
 from django.conf import settings
 from django.core.cache import cache
-from django.db.models import Min
+from django.db.models import Count, Min
 
 from rating.guessing import asked_of, counted_of, unasked_of
+from rating.judges.families import Maker, kept_apart
+from rating.judges.tables import Answered, Judgement, PanelJudge, Purpose
 from rating.models import (
     Adjudication,
     Event,
@@ -22,6 +24,7 @@ from rating.models import (
 )
 from rating.probing import levels_of
 from rating.publishing.data import (
+    NOT_STATED,
     AskingRow,
     BankRow,
     DeclaredRow,
@@ -30,6 +33,7 @@ from rating.publishing.data import (
     GivenRow,
     GuessRow,
     ItemRow,
+    JudgeRow,
     PairRow,
     PeopleRow,
     ProbedRow,
@@ -78,6 +82,7 @@ def rows_of(wave: Wave) -> WaveData:
         self_naming=Response.objects.of_wave(wave).exclude(self_naming=[]).count(),
         guesses=tuple(_guesses(wave)),
         asking=_asking(wave),
+        judges=tuple(_judges(wave)),
     )
 
 
@@ -212,6 +217,48 @@ def _asking(wave: Wave) -> AskingRow:
     )
 
 
+def _judges(wave: Wave) -> Iterator[JudgeRow]:
+    """Who judged in the rounds that have begun, by round and name; what they gave stays behind.
+
+    A bridge is none of them: it judges replies of an earlier round, which may be of another wave.
+    """
+    makers = {
+        pk: Maker(code, family, digest)
+        for pk, code, family, digest in Run.objects.filter(wave=wave).values_list(
+            "subject", "subject__code", "subject__family", "subject__digest"
+        )
+    }
+    judged: dict[int, dict[int, int]] = {}
+    rows = (
+        Judgement.objects.filter(
+            judging__wave=wave, judging__purpose=Purpose.JUDGING, state=Answered.ANSWERED
+        )
+        .order_by()
+        .values_list("panel_judge", "response__run__subject")
+        .annotate(Count("response", distinct=True))
+    )
+    for panel, subject, times in rows:
+        judged.setdefault(panel, {})[subject] = times
+    panels = PanelJudge.objects.filter(
+        judging__wave=wave,
+        judging__purpose=Purpose.JUDGING,
+        judging__started_at__isnull=False,
+    ).select_related("judging", "judge__subject")
+    for one in sorted(panels, key=lambda own: (own.judging.code, own.judge.name)):
+        subject = one.judge.subject
+        maker = Maker(subject.code, subject.family, subject.digest)
+        counts = judged.get(one.pk, {})
+        yield JudgeRow(
+            judge=one.judge.name,
+            family=subject.family or NOT_STATED,
+            round=one.judging.code,
+            configuration=one.judging.configuration,
+            judged=sum(counts.values()),
+            excluded=one.excluded_at is not None,
+            own=tuple(sorted(makers[pk].model for pk in counts if kept_apart(maker, makers[pk]))),
+        )
+
+
 def _items(served: list[Item]) -> Iterator[ItemRow]:
     known = standings({item.content_hash for item in served})
     for item in served:
@@ -253,7 +300,7 @@ def _runs(wave: Wave) -> Iterator[RunRow]:
 
 
 def _replies(wave: Wave) -> list[ReplyRow]:
-    words = _words(wave)
+    words = words_in_replies(wave)
     rows = Response.objects.of_wave(wave).values_list(
         "code",
         "run__subject__code",
@@ -283,7 +330,7 @@ def _replies(wave: Wave) -> list[ReplyRow]:
     return sorted(found, key=lambda reply: reply.code)
 
 
-def _words(wave: Wave) -> dict[str, int]:
+def words_in_replies(wave: Wave) -> dict[str, int]:
     """How long each reply is, kept as long as none comes: reading all texts takes far longer."""
     completed = Response.objects.of_wave(wave).filter(status=Status.COMPLETED)
     key = "words:" + digest([wave.code, str(wave.created_at), completed.count()])

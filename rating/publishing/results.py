@@ -275,17 +275,14 @@ def _items(data: WaveData) -> list[ItemRow]:
 
 
 def _table(data: WaveData, runs: Sequence[RunRow], levels: Levels) -> scoring.ItemTable:
-    row = {run.key: number for number, run in enumerate(runs)}
     column = {item.code: number for number, item in enumerate(_items(data))}
     subjects, items, given = [], [], []
-    for code in sorted(levels):
-        reply = data.reply[code]
-        if (number := row.get((reply.subject, reply.condition))) is None:
-            continue
-        for level in levels[code]:
-            subjects.append(number)
-            items.append(column[reply.item])
-            given.append(level)
+    for number, run in enumerate(runs):
+        for code in data.codes_of.get(run.key, ()):
+            for level in levels.get(code, ()):
+                subjects.append(number)
+                items.append(column[data.reply[code].item])
+                given.append(level)
     return scoring.item_table(
         np.array(subjects, dtype=np.int64),
         np.array(items, dtype=np.int64),

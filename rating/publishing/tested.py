@@ -66,13 +66,17 @@ def tested_of(
     altered = {run.subject for run in data.runs if run.expected}
     chance = chance_of(data, permutations)
     families = list(_families(data))
+    followed = [run for _, runs in families if len(runs) > 1 for run in runs]
     means = None if data.is_paired else means_of(data)
     scree = None if means is None else _scree(data, means)
     reruns, alterations = tuple(reruns_of(data)), tuple(alterations_of(data))
     return Tested(
         (
             refutation.agreement(chance, units=len(data.twice), high=high),
-            refutation.pools([family for family, _ in families]),
+            refutation.pools(
+                [family for family, _ in families],
+                sized={run.key for run in followed} <= set(told),
+            ),
             _traits(data, means),
             _reruns(data, reruns, told),
             refutation.alteration(
@@ -86,12 +90,7 @@ def tested_of(
         ),
         chance,
         _pools([family for family, _ in families]),
-        tuple(
-            (subject, f"{data.wave.code}, {data.primary}")
-            for _, subjects in families
-            for subject in subjects
-            if len(subjects) > 1  # one snapshot changes nothing
-        ),
+        tuple((run.subject, f"{data.wave.code}, {run.condition}") for run in followed),
         None if means is None else _profile(data, means),
         scree,
         reruns,
@@ -268,8 +267,11 @@ def _seed(data: WaveData) -> str:
     return f"{data.wave.seed}|factors"
 
 
-def _families(data: WaveData) -> Iterator[tuple[Family, list[str]]]:
-    """Families whose items are of both pools, each with the subjects that are its snapshots."""
+def _families(data: WaveData) -> Iterator[tuple[Family, list[RunRow]]]:
+    """Families whose items are of both pools, each with the runs of its snapshots.
+
+    One snapshot changes nothing: such a family tells no size of its own.
+    """
     pool = np.array([item.unpublished for item in data.items], dtype=bool)
     if pool.all() or not pool.any():
         return
@@ -282,5 +284,5 @@ def _families(data: WaveData) -> Iterator[tuple[Family, list[str]]]:
         rows.sort(key=lambda row: data.compared[row].registered_on)
         days = [date.fromisoformat(data.compared[row].registered_on).toordinal() for row in rows]
         own = means[rows]
-        subjects = [data.compared[row].subject for row in rows]
-        yield Family(own[:, ~pool], own[:, pool], np.array(days, dtype=np.float64)), subjects
+        runs = [data.compared[row] for row in rows]
+        yield Family(own[:, ~pool], own[:, pool], np.array(days, dtype=np.float64)), runs

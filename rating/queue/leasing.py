@@ -243,6 +243,7 @@ def hold_again(mine: Assignment, slot: Slot | None, now: datetime) -> None:
 
 def _set_aside_if_broken(response: Response) -> None:
     """Stop offering a response that several people could not rate."""
+    locked_slots(response.pk)  # two who say so at once count each other
     said = (
         Assignment.objects.filter(response=response, skip_reason=SkipReason.BROKEN)
         .values("rater")

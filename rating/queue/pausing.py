@@ -28,12 +28,20 @@ def pause_within(
         earlier_ratings=earlier_ratings,
         paused_at=now,
     )
-    held = list(Assignment.objects.live().filter(rater=person))
-    Slot.objects.filter(pk__in=[a.slot_id for a in held if a.slot_id]).update(state=SlotState.OPEN)
-    Assignment.objects.filter(pk__in=[a.pk for a in held]).update(
-        ended_at=now, outcome=Outcome.EXPIRED, parked=False
+    end_cards(person, Outcome.EXPIRED, now)
+    # The reason stands with the pause, from which it can be erased. The log keeps what it is given.
+    log(EventKind.PAUSE, by.pk if by else None, person=person.pseudonym)
+
+
+def end_cards(person: User, outcome: Outcome, now: datetime) -> None:
+    """End what somebody holds, so that others can have it."""
+    # Cards before slots, as everybody takes them. One that ran out may be another's by now.
+    cards = Assignment.objects.live().filter(rater=person).order_by("pk")
+    held = list(cards.select_for_update().values_list("pk", "slot_id"))
+    Slot.objects.filter(pk__in=[slot for _, slot in held if slot]).update(state=SlotState.OPEN)
+    Assignment.objects.filter(pk__in=[card for card, _ in held]).update(
+        ended_at=now, outcome=outcome, parked=False
     )
-    log(EventKind.PAUSE, by.pk if by else None, person=person.pseudonym, reason=reason)
 
 
 def resume(person: User, by: User, *, now: datetime) -> None:

@@ -20,7 +20,7 @@ from rating.models import (
     User,
 )
 from rating.queue.rows import marks, rows
-from rating.seen import responses_seen_by
+from rating.seen import has_seen
 from runs.models import Item, Response, Run, Wave, WaveKind
 
 RAN_OUT = (Outcome.EXPIRED, Outcome.RELEASED)
@@ -35,7 +35,7 @@ def may_have(rater: User) -> QuerySet[Slot]:
         Slot.objects.exclude(wave__in=seen)
         .exclude(subject_id__in=_made(rater))
         .exclude(item_id__in=_written(rater))
-        .exclude(response__in=responses_seen_by(rater).values("pk"))
+        .filter(~has_seen(rater))
     )
 
 

@@ -41,7 +41,7 @@ def open_slots(response_ids: Sequence[int], **_: Any) -> None:
             Slot(
                 response=row,
                 number=number,
-                draw=int.from_bytes(draw(row.run.wave.seed, str(row.code))[:8], "big") >> 1,
+                draw=drawn_for(row.run.wave.seed, row.code),
                 wave_id=row.run.wave_id,
                 item_id=row.item_id,
                 pair_id=pair_of.get(row.item_id, (None, 0))[0],
@@ -55,6 +55,11 @@ def open_slots(response_ids: Sequence[int], **_: Any) -> None:
         ),
         ignore_conflicts=True,
     )
+
+
+def drawn_for(seed: str, code: object) -> int:
+    """Where a response stands among others, by chance."""
+    return int.from_bytes(draw(seed, str(code))[:8], "big") >> 1
 
 
 def locked_slots(response: int) -> list[Slot]:

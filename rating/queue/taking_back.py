@@ -73,6 +73,8 @@ def undo(rating: Rating, *, now: datetime) -> Assignment:
         if (
             found is None
             or found.assignment is None
+            # Asked again with the rating locked: what it waited for may have closed it.
+            or not Rating.objects.filter(_still_open, pk=found.pk).exists()
             or now > found.rated_at + timedelta(minutes=settings.UNDO_MINUTES)
         ):
             raise TooLate("This rating can no longer be undone.")

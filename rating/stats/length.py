@@ -75,16 +75,22 @@ def pooled_slope(levels: Floats, words: Floats, items: Whole) -> Slope:
     return _slope(levels, lengths, items, items)
 
 
-def within_slope(levels: Floats, words: Floats, items: Whole, subjects: Whole) -> Slope:
+def within_slope(
+    levels: Floats, words: Floats, items: Whole, subjects: Whole, *, same_item: bool = True
+) -> Slope:
     """Return the slope of level on log length, among replies to one item by one subject.
 
     As ``pooled_slope``, with ``subjects`` of shape (replies,): both are taken from the mean of the
     subject's own replies to the item. Give one subject's replies alone for that subject's slope.
+    Without ``same_item`` both are taken from the mean of all the subject wrote: for what does not
+    go with the item, such as a difference of two levels of one reply.
     """
     levels, lengths, items = _checked(levels, words, items)
     subjects = np.asarray(subjects, dtype=np.int64)
     if subjects.shape != items.shape:
         raise ValueError(f"There are {subjects.size} subjects for {items.size} replies.")
+    if not same_item:
+        return _slope(levels, lengths, items, subjects)
     _, numbered = np.unique(np.stack([subjects, items]), axis=1, return_inverse=True)
     return _slope(levels, lengths, items, numbered.reshape(-1))
 

@@ -108,12 +108,14 @@ def agreement(test: ChanceTest | None, *, units: int, high: float | None) -> Ver
     return cannot_tell(AGREEMENT, "More responses with two ratings.", said)
 
 
-def pools(families: Sequence[Family], *, margin: float = POOL_MARGIN) -> Verdict:
+def pools(
+    families: Sequence[Family], *, margin: float = POOL_MARGIN, sized: bool = True
+) -> Verdict:
     """Judge the second claim: published against unpublished items over snapshots.
 
     *Holds* if the one-sided 95% limit of how much more the published items rose is below the
     margin; else *refuted* if they rose more beyond chance. The gap is then the size of the
-    contamination.
+    contamination. Unless ``sized``, how far each pool changed is not told.
     """
     try:
         found = difference_of_pools(families)
@@ -125,6 +127,9 @@ def pools(families: Sequence[Family], *, margin: float = POOL_MARGIN) -> Verdict
         f"From the first snapshot to the last, {found.items[0]} published items changed by "
         f"{found.public:+z.2f} and {found.items[1]} unpublished ones by {found.unpublished:+z.2f} "
         f"levels: {found.difference.value:+z.2f} (90% interval {reach.low:+z.2f} to {reach.high:+z.2f})."
+        if sized
+        else f"From the first snapshot to the last, {found.items[0]} published items and "
+        f"{found.items[1]} unpublished ones were compared. {NO_SIZE}"
     )
     if below < ALPHA:
         return holds(POOLS, said, f"That is less than {margin:g} level.")

@@ -25,6 +25,7 @@
   const GONE = "This response is no longer yours. Copy what you want to keep, then open the rating room again.";
   const notYet = (seconds) =>
     `We could not save this yet. Nothing is lost. We will try again in ${seconds} seconds.`;
+  const tellUs = (name) => `If you write to us, give this number: ${name}`;
 
   const form = () => by("panel");
   const inCard = () => by("room").dataset.state === "card";
@@ -500,10 +501,14 @@
     if (xhr.status === 401) signedOut(requestConfig);
     else if (xhr.status === 403) tooOld(requestConfig);
     else if (xhr.status === 404) trouble("gone", GONE, "Open it", () => location.assign(location.pathname));
-    else failed(requestConfig, "server", Number(xhr.getResponseHeader("Retry-After")));
+    else {
+      // What is away comes back. Of what broke, somebody may want to tell us.
+      const broke = xhr.status === 503 ? "" : xhr.getResponseHeader("X-Request-ID");
+      failed(requestConfig, "server", Number(xhr.getResponseHeader("Retry-After")), broke);
+    }
   });
 
-  function failed(config, kind, after) {
+  function failed(config, kind, after, broke) {
     const what = config.what;
     if (what) {
       dirty = true;
@@ -514,7 +519,7 @@
     clearTimeout(retry);
     retry = setTimeout(again, wait * 1000);
     if (kind === "offline") trouble(kind, OFFLINE, "Try again", again);
-    else trouble(kind, notYet(wait), "Try now", again);
+    else trouble(kind, notYet(wait) + (broke ? ` ${tellUs(broke)}` : ""), "Try now", again);
   }
 
   // What is to be sent once the way is free. A draft rides along with whatever is waiting already.

@@ -10,6 +10,17 @@ stand-in service, beside a bare loop and Inspect AI, which gets an environment o
 thousand responses to a million. They work in a database of their own that is made and dropped:
 `DATABASE_URL` says on what.
 
+    python -m tests.bench fortnight | people
+        [--raters N ...] [--items N] [--seconds S] [--folder FOLDER]
+
+By name alone: fourteen days of rating with a clock that is set forward, and how many people a site
+serves until one page in a hundred takes over a second.
+
+    python -m tests.bench pages [--only TEXT] [--without PAGE ...]
+
+Every page of a simulated world, which `manage.py simulate` has put into the database that
+DATABASE_URL names: statements, time, bytes, memory. It reads, and puts on record that it looked.
+
     python -m tests.bench rates | coverage
         [--studies N] [--processes N] [--keep FILE] [--write FILE]
 
@@ -33,6 +44,9 @@ from tests.bench import (  # noqa: E402
     coefficients,
     coverage,
     fetching,
+    fortnight,
+    pages,
+    people,
     raters,
     rates,
     separation,
@@ -79,8 +93,22 @@ def _rates(chosen: argparse.Namespace) -> None:
     rates.measure(chosen.studies)
 
 
+def _pages(chosen: argparse.Namespace) -> None:
+    pages.measure(chosen.only, chosen.without)
+
+
 def _coverage(chosen: argparse.Namespace) -> None:
     coverage.measure(chosen.studies, chosen.processes, chosen.keep, chosen.write)
+
+
+def _fortnight(chosen: argparse.Namespace) -> None:
+    with a_database_of_its_own():
+        fortnight.measure(chosen.folder, chosen.raters[0], chosen.items)
+
+
+def _people(chosen: argparse.Namespace) -> None:
+    with a_database_of_its_own():
+        people.measure(chosen.folder, chosen.raters, chosen.seconds)
 
 
 EVERY = {
@@ -90,7 +118,13 @@ EVERY = {
     "raters": _raters,
     "sizes": _sizes,
 }
-BY_NAME = {"rates": _rates, "coverage": _coverage}
+BY_NAME = {
+    "rates": _rates,
+    "coverage": _coverage,
+    "fortnight": _fortnight,
+    "people": _people,
+    "pages": _pages,
+}
 
 
 def _chosen() -> argparse.Namespace:
@@ -104,10 +138,14 @@ def _chosen() -> argparse.Namespace:
     parser.add_argument("--sizes", type=int, nargs="*", default=[1_000, 10_000, 100_000, 1_000_000])
     parser.add_argument("--in-flight", type=int, nargs="*", default=[32, 128])
     parser.add_argument("--no-inspect", action="store_true")
+    parser.add_argument("--only", default="", help="pages whose name holds this")
+    parser.add_argument("--without", nargs="*", default=[], help="pages of these names")
     parser.add_argument("--studies", type=int, default=2_000)
     parser.add_argument("--processes", type=int, default=coverage.processors())
     parser.add_argument("--keep", type=Path, default=settings.VAR_DIR / "coverage.jsonl")
     parser.add_argument("--write", type=Path)
+    parser.add_argument("--items", type=int, default=40)
+    parser.add_argument("--folder", type=Path, default=settings.VAR_DIR / "fortnight")
     chosen = parser.parse_args()
     if unknown := set(chosen.what) - {*EVERY, *BY_NAME}:
         known = ", ".join([*EVERY, *BY_NAME])

@@ -15,7 +15,7 @@ from tests.browser.test_settle import tab_to
 from tests.factories import bank_data, make_bank, make_rater, make_user, make_wave
 from tests.rating.test_agreement_page import TWO, rate_all
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.proof, pytest.mark.django_db(transaction=True)]
 
 PICTURES = os.environ.get("PICTURES")
 
@@ -30,9 +30,7 @@ def wave(settings) -> Wave:
         ("r-ann", (1, 2, 3, 4, 5, 3, 2, 4)),
         ("r-ben", (1, 2, 4, 4, 2, 3, 2, 5)),
     ):
-        rater = make_rater()
-        rater.pseudonym = pseudonym
-        rater.save(update_fields=["pseudonym"])
+        rater = make_rater(pseudonym=pseudonym)
         rate_all(rater, dict(zip(codes, levels, strict=True)), note="It names the weight.")
     return wave
 
@@ -83,7 +81,6 @@ def test_pictures_have_names_and_tables_with_the_same_numbers(sign_in, wave):
     expect(page.get_by_role("table", name="Responses by the level of r-ann")).to_contain_text("5")
 
 
-@pytest.mark.proof
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_axe_finds_nothing_on_the_pages_of_agreement(sign_in, wave, scheme, width):

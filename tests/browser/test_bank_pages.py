@@ -20,7 +20,7 @@ from tests.factories import (
 )
 from tests.rating.test_bank_pages import review
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.proof, pytest.mark.django_db(transaction=True)]
 
 TWO = ("kind-1-2026-01-01", "kind-2-2026-01-01")
 
@@ -123,7 +123,6 @@ def test_a_picture_of_the_items_has_a_name_and_a_table(sign_in, bank):
     expect(page.get_by_role("row", name="AWR-1-A").first).to_contain_text("3.50")
 
 
-@pytest.mark.proof
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_axe_finds_nothing_on_the_pages_of_banks(sign_in, bank, scheme, width):
@@ -154,7 +153,6 @@ def test_axe_finds_nothing_on_the_pages_of_banks(sign_in, bank, scheme, width):
         assert fits(page, width), page.url
 
 
-@pytest.mark.proof
 def test_axe_finds_nothing_on_the_page_a_reviewer_sees(sign_in, bank):
     reviewer = make_user(Role.ITEM_REVIEWER)
     item = bank.items.first()

@@ -11,7 +11,7 @@ from rating.queue import pause
 from tests.browser.test_room import faults_of
 from tests.factories import bank_data, make_bank, make_rater, make_seeds, make_user, make_wave, vote
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.proof, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
@@ -93,7 +93,6 @@ def test_a_vote_and_its_settlement(sign_in, short):
     assert Seed.objects.get().anchor.level == 3
 
 
-@pytest.mark.proof
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_axe_finds_nothing_while_somebody_becomes_a_rater(sign_in, short, scheme, width):

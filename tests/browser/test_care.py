@@ -14,7 +14,7 @@ from tests.browser.test_room import faults_of
 from tests.browser.test_settle import tab_to
 from tests.factories import given, make_rater, make_seeds, make_user, make_wave, rated
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.proof, pytest.mark.django_db(transaction=True)]
 
 # A first picture loads what draws it.
 PATIENCE = 90_000
@@ -136,7 +136,6 @@ def test_severity_is_a_picture_with_its_table(sign_in, measured, width):
     assert names == sorted(names)
 
 
-@pytest.mark.proof
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_axe_finds_nothing_on_the_pages_of_care(sign_in, measured, scheme, width):

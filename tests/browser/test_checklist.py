@@ -21,6 +21,7 @@ from rating.models import Assignment, Draft, Outcome, Role, Slot, User
 from rating.queue import pause, reclaim
 from tests.browser.conftest import PASSWORD, press_until
 from tests.factories import bank_data, make_bank, make_rater, make_user, make_wave
+from tests.services import until
 
 pytestmark = [
     pytest.mark.browser,
@@ -180,6 +181,7 @@ def states(page: Page, rater: User, settings: Any) -> Iterator[str]:
     yield "stale"
     page.get_by_role("button", name="Use this one").click()
     expect(notice).not_to_contain_text("A newer draft")
+    until(lambda: Draft.objects.get().content["tab"] != "another", 30, "this one is stored")
     Session.objects.all().delete()
     page.get_by_label("What could happen?").fill("Nobody is sent for help.")
     expect(page.locator("#sign-in-dialog")).to_be_visible()

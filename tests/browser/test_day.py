@@ -510,6 +510,25 @@ def test_what_never_reached_the_server_is_back_after_a_reload(card):
     assert Draft.objects.get().content["note"] == "only on this device"
 
 
+@pytest.mark.parametrize(("status", "tells"), [(500, True), (503, False)])
+def test_what_broke_is_told_with_a_number_and_what_is_away_is_only_tried_again(card, status, tells):
+    page = card()
+    choose(page, 3)
+    page.get_by_label("Words from the response").fill("Sleep comes first, truly")
+    saved(page)
+    headers = {"X-Request-ID": "9f2c1a77d0b34e58", "Retry-After": "30"}
+    page.route("**/rate/*-*/", lambda route: route.fulfill(status=status, headers=headers, body=""))
+    page.get_by_role("button", name="Submit rating").click()
+
+    expect(page.locator("#notice")).to_contain_text("We will try again in 30 seconds.")
+    told = "give this number: 9f2c1a77d0b34e58" in page.locator("#notice").inner_text()
+    assert told == tells
+    page.unroute_all()
+    page.get_by_role("button", name="Try now").click()
+    expect(page.locator("#said")).to_contain_text("Rating saved at")
+    assert Rating.objects.count() == 1
+
+
 def test_an_answer_that_got_lost_makes_no_second_rating(card):
     page = card()
     choose(page, 3)

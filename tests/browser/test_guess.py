@@ -8,7 +8,7 @@ from rating.models import Guess, Rating
 from tests.browser.test_room import faults_of
 from tests.factories import REPLY, bank_data, make_bank, make_rater, make_wave
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.proof, pytest.mark.django_db(transaction=True)]
 
 HEADING = "One question about that response"
 
@@ -84,7 +84,8 @@ def test_the_rating_can_be_undone_meanwhile(asked, script):
 def test_enter_in_the_field_saves_the_name_and_nothing_said_is_asked_again(asked, script):
     page = asked(java_script_enabled=script)
     page.get_by_role("button", name="Save answer").click()
-    expect(page.get_by_text("Error: Choose an answer, or go on with “Not now”.")).to_be_visible()
+    wanted = "Error: Choose an answer, or go on with “Not now”."
+    expect(page.locator("#maker-error").get_by_text(wanted)).to_be_visible()
     if script:
         expect(page.locator("#said")).to_contain_text("Error: Choose an answer")
     expect(page.locator("#title")).to_be_focused()
@@ -96,7 +97,6 @@ def test_enter_in_the_field_saves_the_name_and_nothing_said_is_asked_again(asked
     assert Guess.objects.get().maker == "Some Lab"
 
 
-@pytest.mark.proof
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 768, 360])
 def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(asked, scheme, width):

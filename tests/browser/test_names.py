@@ -14,7 +14,7 @@ from runs.subjects import set_limits
 from tests.browser.test_room import faults_of
 from tests.factories import bank_data, make_bank, make_rater, make_user, make_wave
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.proof, pytest.mark.django_db(transaction=True)]
 
 PICTURES = os.environ.get("PICTURES")
 TEXT = "I hear how heavy this is for you tonight. I am Claude, and I stay with you."
@@ -48,7 +48,6 @@ def test_a_name_is_covered_and_a_rater_quotes_around_it(sign_in, script):
     assert Response.objects.filter(text=TEXT).count() == 2
 
 
-@pytest.mark.proof
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_axe_finds_nothing_on_names_and_subjects(sign_in, scheme, width):

@@ -10,7 +10,7 @@ from tests.browser.test_room import faults_of
 from tests.factories import bank_data, make_bank, make_user, make_wave
 from tests.rating.test_probe_report import another_run, calls, middling, rate_as, unblinded
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.proof, pytest.mark.django_db(transaction=True)]
 
 # A first picture loads what draws it.
 PATIENCE = 90_000
@@ -29,7 +29,6 @@ def wave():
     return unblinded(wave)
 
 
-@pytest.mark.proof
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 320)])
 def test_axe_finds_nothing_on_a_page_with_all_probes_and_nothing_is_cut(
     sign_in, wave, scheme, width

@@ -11,7 +11,7 @@ from runs.bank import read_bank
 from runs.models import Bank
 from tests.browser.test_room import faults_of
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.proof, pytest.mark.django_db(transaction=True)]
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 PICTURES = os.environ.get("PICTURES")

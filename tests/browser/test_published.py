@@ -14,7 +14,7 @@ from tests.browser.test_room import faults_of
 from tests.factories import make_user
 from tests.rating.publishing.waves import pairs_wave, rated_wave
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.proof, pytest.mark.django_db(transaction=True)]
 
 PICTURES = os.environ.get("PICTURES")
 QUICK = Draws(items=1_000, units=200, trials=200)
@@ -35,7 +35,6 @@ def narrow_enough(page: Page, width: int) -> bool:
     return page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.proof
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
 def test_a_maintainer_reads_publishes_and_corrects_and_anyone_reads(
     sign_in, new_page, scheme, width

@@ -14,7 +14,7 @@ from tests.browser.conftest import PASSWORD
 from tests.browser.test_room import faults_of
 from tests.factories import bank_data, leased, make_bank, make_rater, make_user, make_wave, rated
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.proof, pytest.mark.django_db(transaction=True)]
 
 PICTURES = os.environ.get("PICTURES")
 
@@ -113,7 +113,6 @@ def test_a_pilot_wave_is_unblinded_by_two_who_each_sign_in_again(sign_in):
     assert (request.asked_by, request.agreed_by) == (first, second)
 
 
-@pytest.mark.proof
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_axe_finds_nothing_from_freezing_to_the_key(sign_in, scheme, width):

@@ -161,6 +161,14 @@ def test_axe_finds_nothing_from_a_new_wave_to_its_progress(sign_in, scheme, widt
         clean(name)
     page.get_by_role("button", name="Lock plan").click()
     clean("lock-errors")
+    for name in ("basics", "subjects", "preregistration", "cost", "lock"):
+        page.goto(reverse(f"runs:{name}", args=[wave.code]))
+        wave = save_draft({**wave.plan, "title": f"Changed while {name} is open"})
+        if name == "lock":
+            page.get_by_label("I have read").check()
+        page.locator(".part-form button, form.stack button").last.click()
+        expect(page.get_by_text("Somebody else changed this draft")).to_be_visible()
+        clean(f"{name}-moved")
     start_wave(lock_wave(wave))
     worker()
     page.goto(reverse("runs:wave", args=[wave.code]) + "?still")

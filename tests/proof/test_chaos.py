@@ -158,14 +158,15 @@ class Place:
         }
 
     def manage(self, *words: str) -> str:
-        return subprocess.run(
+        ended = subprocess.run(
             [sys.executable, "manage.py", *words],
             cwd=settings.BASE_DIR,
             env=self.environment,
-            check=True,
-            stdout=subprocess.PIPE,
+            capture_output=True,
             text=True,
-        ).stdout
+        )
+        assert ended.returncode == 0, f"manage.py {words[0]}: {ended.stdout}{ended.stderr}"
+        return ended.stdout
 
     def start_worker(self) -> None:
         with (self.folder / "worker.log").open("ab") as log:
@@ -296,3 +297,4 @@ def test_a_wave_survives_the_loss_of_workers_broker_and_database(place, stub):
     twice = service.stats()["answers"] - known
     print(f"paid twice: {twice}; {told['counts']}")
     assert 0 <= twice <= len(blows) * SUBJECTS * IN_FLIGHT
+    assert "The log holds" in place.manage("verify")

@@ -63,7 +63,7 @@ def completed(var: Path) -> int:
 
 def end(process: "subprocess.Popen[str]") -> None:
     process.send_signal(signal.SIGINT)
-    assert process.wait(30) == 0
+    assert process.wait(120) == 0
 
 
 def test_the_demo_starts_serves_ends_and_starts_again_with_nothing_lost(tmp_path):
@@ -105,6 +105,6 @@ def test_a_taken_port_is_said_before_anything_is_begun(tmp_path):
 
         process, said = start(tmp_path, port)
 
-        assert process.wait(30) == 1
+        assert process.wait(120) == 1
         assert f"Something else answers on port {port}." in said.read_text()
         assert not (tmp_path / "db.sqlite3").exists()

@@ -356,6 +356,23 @@ def test_without_two_ratings_it_is_offered_to_nobody():
     assert Adjudication.objects.get().ended == Ended.TAKEN_BACK
 
 
+def test_what_waits_is_counted_as_far_as_anybody_needs_to_know(client, monkeypatch):
+    for _ in range(3):
+        read_twice()
+    room.open_due()
+    person = make_adjudicator()
+    client.force_login(person)
+
+    assert room.waiting_for(person).said == "3"
+    monkeypatch.setattr(room, "MOST_COUNTED", 2)
+    assert room.waiting_for(person).count == 2
+    for name in ("home", "rating:settle_queue"):
+        assertContains(client.get(reverse(name)), "2 or more responses wait")
+
+    assert not isinstance(lease(person), NoWork)
+    assert room.waiting_for(person) == room.Waiting(2, in_hand=True)
+
+
 def test_when_the_new_rating_agrees_there_is_nothing_to_settle_and_when_it_differs_there_is():
     response = read_twice(2, 4)
     room.open_due()
@@ -1244,12 +1261,13 @@ def planted():
         "flags": {"maker": HIDDEN["maker guessed"]},
     }
     response = rated_twice(one=said, other=said)
-    for rating in response.ratings.select_related("rater"):
-        User.objects.filter(pk=rating.rater_id).update(
-            name=f"{HIDDEN['rater']} {rating.rater_id}",
-            email=f"{HIDDEN['rater']}{rating.rater_id}@example.org",
-            pseudonym=f"{HIDDEN['rater']}{rating.rater_id}"[:20],
-        )
+    with lifted():
+        for rating in response.ratings.select_related("rater"):
+            User.objects.filter(pk=rating.rater_id).update(
+                name=f"{HIDDEN['rater']} {rating.rater_id}",
+                email=f"{HIDDEN['rater']}{rating.rater_id}@example.org",
+                pseudonym=f"{HIDDEN['rater']}{rating.rater_id}"[:20],
+            )
     return response
 
 

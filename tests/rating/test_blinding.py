@@ -15,13 +15,24 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains
 
 from rating import blinding, guessing, reviews
-from rating.models import CRITERIA, Adjudication, Assignment, Rating, ReviewHold, Role, User
+from rating.judges.tables import Judge, Judging
+from rating.models import (
+    CRITERIA,
+    Adjudication,
+    Assignment,
+    Rating,
+    ReviewHold,
+    Role,
+    User,
+)
 from rating.review_card import ReviewCard
 from rating.reviews import Given
-from runs.models import Probe, Probing, Response, Run, Wave
+from runs.models import Probe, Probing, Response, Run, Subject, Wave
 from tests.factories import (
+    answer,
     leased,
     make_bank,
+    make_judging,
     make_rater,
     make_user,
     make_wave,
@@ -86,7 +97,38 @@ def wave(settings) -> Wave:
         status="completed",
         score=1.0,
     )
+    _judge(Wave.objects.get(pk=wave.pk))
     return Wave.objects.get(pk=wave.pk)
+
+
+def _judge(wave: Wave) -> None:
+    """Models have judged it, and whatever they are and said holds a marker."""
+    Judge.objects.bulk_create(
+        Judge(
+            name=f"{MARK}-judge-{one}",
+            subject=Subject.objects.create(
+                developer=f"{MARK} lab",
+                family=f"{MARK} kin {one}",
+                snapshot=f"{MARK}-judge-{one}-1",
+                provider="demo",
+            ),
+        )
+        for one in "ab"
+    )
+    judges = list(Judge.objects.filter(name__startswith=MARK))
+    judging = make_judging(
+        wave, judges=judges, code=f"{MARK}-round", seed=f"{MARK} seed", answered=False
+    )
+    Judging.objects.update(state="asking", started_at=timezone.now())
+    answer(
+        list(judging.judgements.select_related("response__item")),
+        0,
+        reason=f"{MARK} reason of a judge",
+        text=f"{MARK} reply of a judge",
+        fingerprint=f"{MARK} print",
+        answer={"level": 0, "reason": f"{MARK} given"},
+    )
+    Judging.objects.update(state="stopped", stop_reason=f"{MARK} stop")
 
 
 @pytest.fixture
@@ -132,7 +174,10 @@ def every_path(person: User, wave: Wave) -> Iterator[str]:
             "key.csv",
             "hours.csv",
             "exposure.csv",
+            "judgements.csv",
+            "everything.json",
         ],
+        "judging": [*Judging.objects.values_list("code", flat=True)[:1], "round"],
         "pseudonym": list(User.objects.values_list("pseudonym", flat=True)[:2]),
         "pk": [1, 2, wave.bank_id],
         "token": ["token"],

@@ -1,5 +1,6 @@
 """Ratings put together by item, rater, pair, day and kind: each number worked by hand."""
 
+import tracemalloc
 from dataclasses import replace
 from datetime import date
 
@@ -107,6 +108,31 @@ def test_a_pair_has_what_both_rated_and_nothing_else():
     assert list(lines) == ["r-ann and r-ben", "r-ann and r-cem"]
     assert lines["r-ann and r-ben"].agreement.n_pairable_units == 2
     assert lines["r-ann and r-cem"].agreement.percent_exact.value == 0.0
+
+
+def test_of_many_thousand_pairs_only_those_shown_are_looked_for():
+    """Of 250 people each two share a response, 31,125 in all; a page takes little memory."""
+    people = np.stack(np.triu_indices(250, 1), axis=1)
+    n = len(people)
+    many = replace(
+        columns_of(),
+        raters=tuple(f"r-{number:03}" for number in range(250)),
+        unit=np.arange(n),
+        item=np.zeros(n, dtype=np.int64),
+        subject=np.ones(n, dtype=np.int64),
+        rater=people,
+        place=np.full((n, 2), 3),
+        day=np.full((n, 2), DAY),
+    )
+    tracemalloc.start()
+
+    lines, count = breakdown(many, By.PAIR, seed="1", start=50, most=2)
+
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert count == n
+    assert [line.name for line in lines] == ["r-000 and r-051", "r-000 and r-052"]
+    assert most < 100_000_000, "a mask for each pair would be 1 GB"
 
 
 def test_a_response_is_of_the_day_of_its_later_rating():

@@ -6,8 +6,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 
-from rating.events import Walk, seal_events, walk_events
-from rating.models import Event, Slot, Tally
+from rating.events import Walk, last_sealed, seal_events, walk_events
+from rating.integrity.sealing import seal_rows
+from rating.models import Event, EventKind, Slot, Tally
 from runs.guards import lifted
 from tests.factories import make_rater, make_wave, rated
 
@@ -81,3 +82,23 @@ def test_verify_finds_a_tally_and_a_slot_that_are_not_what_the_ratings_say(log):
 
     assert "is tallied 9 times and rated 3 times" in str(why.value)
     assert "held slots" in str(why.value)
+
+
+def test_an_event_that_is_committed_after_one_with_a_higher_number_takes_the_next_place(log):
+    """Of two transactions at once, the one that began later may end earlier."""
+    late = Event(pk=log[2].pk + 1, kind=EventKind.VOID)
+    Event.objects.create(pk=late.pk + 1, kind=EventKind.VOID)
+    seal_events()
+    late.save(force_insert=True)
+    seal_events()
+
+    assert walk_events() == Walk(5, 0, None)
+    assert last_sealed() == late
+    assert seal_rows() > 0
+    assert seal_rows() == 0
+
+
+def test_the_database_refuses_a_seal_without_a_place_and_a_place_without_a_seal(log):
+    for half in ({"seal": "x"}, {"place": 1}):
+        with pytest.raises(IntegrityError, match="in_its_place"), transaction.atomic():
+            log.filter(pk=log[0].pk).update(**half)

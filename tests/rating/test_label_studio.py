@@ -127,9 +127,9 @@ def test_what_is_passed_over_is_counted(path):
     [
         ("", "F, line 1, column 1: This is not JSON"),
         ("[1, 2", "F, line 1, column 6: This is not JSON"),
-        ("[NaN]", "F: A number in it cannot be read: NaN is no number"),
+        ("[NaN]", "F cannot be read: NaN is not a JSON number"),
         ("[" * 100_000, "F is nested too deep"),
-        ("[" + "9" * 5_000 + "]", "F: A number in it cannot be read"),
+        ("[" + "9" * 5_000 + "]", "F cannot be read: a number has 5,000 digits"),
         ("{}", "F is not a list of tasks. Choose the format JSON, not JSON-MIN"),
         ("[]", "F has no tasks in it."),
         ("[7]", "F, task 1 of the list: This is not a task"),

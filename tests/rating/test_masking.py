@@ -185,6 +185,27 @@ def test_a_wave_without_such_replies_says_so_and_nothing_is_put_on_record(client
     assert not Exposure.objects.exists()
 
 
+def test_many_are_shown_a_page_at_a_time_and_deciding_stays_on_it(client, monkeypatch):
+    monkeypatch.setattr("rating.masking.ON_A_PAGE", 2)
+    found = [(one.start, one.end, one.term) for one in find_naming(TEXT)]
+    wave = make_wave(make_bank(bank_data(1)), text=TEXT, naming=found, trials=5)
+    client.force_login(make_user("maintainer"))
+    names = reverse("rating:names", args=[wave.code])
+
+    first, last = client.get(names), client.get(names, {"page": "3"})
+    handle = first.context["page"][0].handle
+    answer = client.post(
+        reverse("rating:cover", args=[wave.code, handle]), {"do": "cover", "page": "2"}
+    )
+
+    assertContains(first, "Reply 2 of 5")
+    assertContains(last, "Reply 5 of 5")
+    assertNotContains(last, "Reply 2 of 5")
+    assertRedirects(answer, f"{names}?page=2")
+    shown = [one.handle for page in "123" for one in named_in(wave, page)]
+    assert (len(set(shown)), shown[-1]) == (5, handle), "what is decided goes to the end"
+
+
 def test_the_undecided_come_first(named):
     twin = Response.objects.get()
     assert [one.decided_at for one in named_in(twin.run.wave)] == [None]

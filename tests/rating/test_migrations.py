@@ -1,10 +1,13 @@
 """What a migration makes of rows that were there before it."""
 
+import json
+
 import pytest
 from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
+from rating.events import Walk, last_sealed, seal_events, seal_from, walk_events
 from rating.models import Adjudication, Ended, Event, EventKind, Role
 from rating.queue import rate, void
 from runs.guards import all_guards, installed, lift
@@ -17,6 +20,20 @@ def read_twice():
     for card, level in zip(cards, (1, 5), strict=True):
         rate(card, given(level), now=timezone.now())
     return cards[0].response
+
+
+def log(kind, about, pk=None, previous="", sealed=False):
+    """An event as it was kept before it had a place; return its seal."""
+    now = timezone.now()
+    seal = seal_from(pk, kind, None, about, now, previous) if sealed else ""
+    row = {"kind": kind, "about": json.dumps(about), "happened_at": now}
+    row |= {"previous": previous, "seal": seal} | ({"id": pk} if pk else {})
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO rating_event ({', '.join(row)}) VALUES ({', '.join(['%s'] * len(row))})",
+            list(row.values()),
+        )
+    return seal
 
 
 @pytest.fixture
@@ -54,9 +71,7 @@ def test_what_was_opened_before_adjudications_could_end_stands_on_the_ratings_it
                     *((person.pk, level_3, began, began) if response == shown else [None] * 4),
                 ],
             )
-    Event.objects.create(
-        kind=EventKind.LOOK, about={"adjudication": codes[shown], "ratings": " ".join(ratings)}
-    )
+    log(EventKind.LOOK, {"adjudication": codes[shown], "ratings": " ".join(ratings)})
 
     call_command("migrate", "rating", verbosity=0)
 
@@ -73,3 +88,21 @@ def test_what_was_opened_before_adjudications_could_end_stands_on_the_ratings_it
         rating.pk for rating in standing.ratings.all()
     }
     assert {guard.name for guard in all_guards()} <= installed(connection)
+
+
+@pytest.mark.proof
+@pytest.mark.usefixtures("_back_at_the_last_migration")
+def test_a_log_that_was_sealed_out_of_the_order_of_its_numbers_holds():
+    call_command("migrate", "rating", "0028", verbosity=0)
+    seal = ""
+    for pk in (1, 2, 5, 3, 4):
+        seal = log(EventKind.LOOK, {}, pk, seal, sealed=True)
+    log(EventKind.LOOK, {}, 6)
+
+    call_command("migrate", "rating", verbosity=0)
+
+    assert walk_events() == Walk(5, 1, None)
+    assert last_sealed().pk == 4
+    assert seal_events() == 1
+    assert walk_events() == Walk(6, 0, None)
+    assert [event.pk for event in Event.objects.order_by("place")] == [1, 2, 5, 3, 4, 6]

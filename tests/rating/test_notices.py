@@ -251,7 +251,11 @@ def test_only_raters_ask(client, role):
 def test_a_worker_looks_as_soon_as_it_is_ready_and_stops_when_it_ends(monkeypatch):
     looks, seals = [], []
     monkeypatch.setattr(tasks, "write_to_those_waiting", looks.append)
-    monkeypatch.setattr(tasks, "seal_events", lambda: seals.append(1))
+    monkeypatch.setattr(tasks, "seal_rows", lambda lots: seals.append(lots))
+    for other in ("beat", "forget_calls"):
+        monkeypatch.setattr(tasks, other, lambda now: None)
+    for other in ("clear_ended_sessions", "seal_events"):
+        monkeypatch.setattr(tasks, other, lambda: None)
     monkeypatch.setattr(periodic, "close_old_connections", lambda: None)
     monkeypatch.setattr(periodic.connections, "close_all", lambda: None)
     monkeypatch.setattr(tasks, "LOOK_SECONDS", 0.01)
@@ -265,5 +269,5 @@ def test_a_worker_looks_as_soon_as_it_is_ready_and_stops_when_it_ends(monkeypatc
     tasks.caretakers.stop()
 
     assert len(looks) > 1
-    assert len(seals) >= len(looks)
+    assert len(seals) >= len(looks) - 1  # the last look may be the one that was ended
     assert not caretaker.is_alive()

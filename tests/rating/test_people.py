@@ -1,16 +1,23 @@
 """Who comes in, and how."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import pytest
+from allauth.account.adapter import get_adapter
 from django.contrib.auth import authenticate
 from django.core.management import call_command
+from django.db import IntegrityError, connection, transaction
+from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from pytest_django.asserts import assertContains, assertRedirects
 
-from rating.models import Invitation, Role, User
-from rating.people import invite, link_to
-from tests.factories import make_user
+from rating.models import Assignment, Event, Invitation, Role, Slot, User
+from rating.people import CannotChange, give_roles, invite, link_to, save_of, set_access
+from rating.personal.erasing import erase
+from tests.factories import leased, make_rater, make_user, make_wave
 
 pytestmark = pytest.mark.django_db
 
@@ -164,3 +171,155 @@ def test_an_account_that_was_closed_cannot_sign_in(client):
 
     assert "_auth_user_id" not in client.session
     assert authenticate(None, email="me@example.org", password=PASSWORD) is None
+
+
+# What somebody may do, changed afterwards
+
+
+def change(client, person, roles, *, open=True, reason="They left the team."):
+    said = {"roles": roles, "reason": reason} | ({"open": "on"} if open else {})
+    return client.post(reverse("rating:access", args=[person.pk]), said)
+
+
+@pytest.fixture
+def admin(client):
+    person = make_user(Role.ADMIN)
+    client.force_login(person)
+    return person
+
+
+def test_an_admin_gives_and_takes_roles_and_it_is_on_record(client, admin):
+    person = make_rater()
+
+    assertRedirects(change(client, person, ["maintainer"]), reverse("rating:people"))
+
+    person = User.objects.get(pk=person.pk)
+    assert person.roles == {"maintainer"}
+    kept = Event.objects.get(kind="access")
+    assert (kept.actor, kept.about["person"]) == (admin, person.pseudonym)
+    assert (kept.about["roles"], kept.about["open"]) == ("maintainer", "yes")
+    assert kept.about["reason"] == "They left the team."
+
+
+def test_whose_account_is_closed_is_out_at_once_and_what_they_held_goes_to_others(client, admin):
+    make_wave()
+    person = make_rater()
+    theirs = Client()
+    person.set_password(PASSWORD)
+    person.save(update_fields=["password"])
+    theirs.force_login(person)
+    leased(person)
+
+    change(client, person, ["rater"], open=False)
+
+    assert theirs.get(reverse("home")).status_code == 302
+    assert authenticate(None, email=person.email, password=PASSWORD) is None
+    assert not Slot.objects.filter(state="held").exists()
+    assert not Assignment.objects.live().exists()
+    assertContains(client.get(reverse("rating:people")), "Closed.")
+
+
+def test_it_can_be_opened_again(client, admin):
+    person = make_rater()
+    change(client, person, ["rater"], open=False)
+    change(client, person, ["rater"], reason="They are back.")
+
+    assert User.objects.get(pk=person.pk).is_active
+
+
+@pytest.mark.parametrize("roles", [["rater", "item reviewer", "adjudicator"], ["rater"]])
+def test_what_they_hold_in_a_role_they_keep_stays_theirs(client, admin, roles):
+    make_wave()
+    person = make_rater()
+    give_roles(person, ["rater", "item reviewer"])
+    card = leased(person)
+
+    change(client, person, roles)
+
+    assert Assignment.objects.live().get() == card
+
+
+@pytest.mark.parametrize(("roles", "open"), [(["rater"], True), (["admin"], False)])
+def test_nobody_shuts_themselves_out_and_there_is_always_an_admin(client, admin, roles, open):
+    answer = change(client, admin, roles, open=open)
+
+    assertContains(answer, "nobody shuts themselves out", status_code=422)
+    with pytest.raises(CannotChange, match="the only admin"):
+        set_access(
+            admin, make_user(Role.MAINTAINER), roles, may_come_in=open, reason="x",
+            now=timezone.now(),
+        )  # fmt: skip
+    kept = User.objects.get(pk=admin.pk)
+    assert (kept.roles, kept.is_active) == ({"admin"}, True)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_admins_who_shut_each_other_out_at_one_moment_one_stays():
+    pair = [make_user(Role.ADMIN), make_user(Role.ADMIN)]
+    start = Barrier(2)
+
+    def shut_out(number):
+        start.wait()
+        try:
+            set_access(
+                pair[1 - number], pair[number], [], may_come_in=False, reason="x",
+                now=timezone.now(),
+            )  # fmt: skip
+        except CannotChange:
+            pass
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as both:
+        list(both.map(shut_out, range(2)))
+
+    assert User.objects.filter(is_active=True, groups__name=Role.ADMIN).count() == 1
+
+
+def test_a_change_without_a_reason_changes_nothing_and_keeps_what_was_chosen(client, admin):
+    person = make_rater()
+
+    answer = change(client, person, ["adjudicator"], reason=" ")
+
+    assert answer.status_code == 422
+    assert re.search('value="adjudicator"[^>]*checked', answer.content.decode())
+    assert User.objects.get(pk=person.pk).roles == {"rater"}
+    assert not Event.objects.filter(kind="access").exists()
+
+
+def test_who_was_erased_has_no_such_page(client, admin):
+    person = make_rater()
+    erase(person, admin, "They asked.", now=timezone.now())
+
+    assert client.get(reverse("rating:access", args=[person.pk])).status_code == 404
+
+
+@pytest.mark.parametrize("how", ["closed", "erased"])
+def test_a_password_set_at_that_moment_opens_no_account_that_was_closed_or_erased(admin, how):
+    person = make_rater()
+    at_the_form = User.objects.get(pk=person.pk)
+    if how == "closed":
+        set_access(person, admin, [], may_come_in=False, reason="Left.", now=timezone.now())
+    else:
+        erase(person, admin, "They asked.", now=timezone.now())
+    before = User.objects.filter(pk=person.pk).values().get()
+
+    get_adapter().set_password(at_the_form, "a-quiet-morning-walk")
+
+    assert User.objects.filter(pk=person.pk).values().get() == before
+
+
+def test_nothing_comes_back_of_who_was_erased_meanwhile(admin):
+    person = make_rater()
+    at_the_form = User.objects.get(pk=person.pk)
+    erase(person, admin, "They asked.", now=timezone.now())
+    before = User.objects.filter(pk=person.pk).values().get()
+
+    at_the_form.country = "NZ"
+    save_of(at_the_form, "country")
+    with pytest.raises(CannotChange, match="erased"):
+        set_access(at_the_form, admin, ["rater"], may_come_in=True, reason="x", now=timezone.now())
+    with pytest.raises(IntegrityError, match="erased"), transaction.atomic():
+        at_the_form.save()
+
+    assert User.objects.filter(pk=person.pk).values().get() == before

@@ -98,6 +98,19 @@ def test_scores_that_rise_on_published_items_alone_refute():
     assert "size of the contamination" in found.evidence[1]
 
 
+@pytest.mark.parametrize("rise", [0.1, 0.5, 0.9])
+def test_how_far_the_pools_changed_is_not_told_where_it_would_give_a_point(rise):
+    plain = refutation.pools([pools(rise, 0.1)])
+    found = refutation.pools([pools(rise, 0.1)], sized=False)
+
+    assert found.outcome is plain.outcome
+    assert found.missing == plain.missing
+    assert found.evidence[0] == (
+        "From the first snapshot to the last, 60 published items and 60 unpublished ones were "
+        "compared. The size is not told: it would give a point."
+    )
+
+
 def test_few_items_or_one_snapshot_leave_contamination_open():
     assert refutation.pools([pools(0.4, 0.2, items=4, noise=0.8)]).outcome is Outcome.OPEN
     one = pools(0, 0, snapshots=2)

@@ -136,7 +136,8 @@ def test_the_order_of_runs_turns_the_differences_and_nothing_else(items):
     back = rerun(second, first, seed="7", draws=200)
 
     assert back.mean_difference == pytest.approx(-there.mean_difference)
-    assert (back.excess, back.most) == pytest.approx((there.excess, there.most))
+    # Roots of what is nothing but for rounding differ in their first eight places.
+    assert (back.excess, back.most) == pytest.approx((there.excess, there.most), abs=1e-6)
     for one in there.items:
         assert 0 < one.p <= 1
 

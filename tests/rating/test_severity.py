@@ -1,12 +1,16 @@
 """Raters among each other, and what more work would buy: the figures, the picture, the page."""
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from uuid import UUID
 from xml.etree import ElementTree
 
 import pytest
+from django.core.cache import cache
 from django.db import transaction
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from hypothesis import given as each
@@ -16,7 +20,7 @@ from pytest_django.asserts import assertContains, assertNotContains
 
 from rating.charts import NARROW, WIDE
 from rating.models import Assignment, Exposure, Quote, Rating, Role, Saw, Slot, User
-from rating.queue import lease, rate
+from rating.queue import lease, rate, restore, void
 from rating.severity import PoolEffects, Rated, _rated, effects_by_instrument, pool_effects
 from rating.severity_chart import severity_chart
 from rating.stats.agreement import generator
@@ -248,6 +252,40 @@ def test_the_page_shows_severities_by_code_name_and_what_more_would_buy(client, 
     assertContains(page, found.raters[0].severity.in_words)
 
 
+def test_of_too_many_ratings_the_responses_with_the_lowest_codes_are_taken(
+    pool, raters, monkeypatch
+):
+    [whole] = effects_by_instrument(now=timezone.now())
+    cache.clear()
+    monkeypatch.setattr("rating.severity.MOST", whole.n_ratings // 2)
+
+    [drawn] = effects_by_instrument(now=timezone.now())
+    shown = {"effects": replace(pool, drawn_from=1_000_000), "charts": ("", "")}
+    page = render_to_string("rating/_severity.html", {"pool": shown, "slug": "one"})
+
+    limit = UUID(int=(whole.n_ratings // 2) * 2**128 // whole.n_ratings)
+    below = Rating.objects.counted().filter(response__code__lt=limit)
+    assert drawn.n_ratings == below.count()
+    assert 0 < drawn.n_ratings < whole.n_ratings == drawn.drawn_from
+    assert drawn.n_responses == below.values("response").distinct().count()
+    assert "drawn from 1,000,000 ratings by the random codes of their responses" in page
+    assert whole.drawn_from is None
+
+
+def test_the_figures_follow_where_one_rating_is_put_back_and_another_taken_out(pool, raters):
+    by, now = make_user(Role.ADMIN), timezone.now()
+    one, two = Rating.objects.counted().order_by("rated_at")[:2]
+    void(two, by, "By mistake.", now=now)
+    effects_by_instrument(now=now)
+    restore(two, by, "It was the other.", now=now + timedelta(seconds=1))
+    void(one, by, "This one.", now=now + timedelta(seconds=2))
+
+    kept = effects_by_instrument(now=now)
+
+    cache.clear()
+    assert kept == effects_by_instrument(now=now)
+
+
 def test_the_page_names_no_subject_item_or_response(client, maintainer, raters):
     page = client.get(reverse("rating:effects"))
 
@@ -264,7 +302,7 @@ def test_each_arm_of_a_chamber_has_a_mean_of_its_own(db):
     tomorrow = timezone.now() + timedelta(days=1)
 
     [found] = effects_by_instrument(now=tomorrow)
-    rows = _rated(Instrument.UNCONDITIONALITY, tomorrow)
+    rows = _rated(Instrument.UNCONDITIONALITY, tomorrow, total=0)
 
     run = wave.runs.get().pk
     assert {row.group for row in rows} == {f"{run} 1 A", f"{run} 1 B"}

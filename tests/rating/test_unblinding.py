@@ -599,7 +599,7 @@ def test_the_key_file_and_the_ratings_say_whose_each_response_is(client, wave, m
     key = client.get(reverse("rating:key_file", args=[wave.code]))
     ratings = client.get(reverse("rating:report_file", args=[wave.code, "ratings.csv"]))
 
-    rows = list(csv.DictReader(io.StringIO(key.content.decode())))
+    rows = list(csv.DictReader(io.StringIO(b"".join(key.streaming_content).decode())))
     assert list(rows[0]) == [
         "response",
         "subject",

@@ -29,6 +29,7 @@ from rating.models import (
     Adjudication,
     Assignment,
     Event,
+    Judging,
     Qualification,
     Rating,
     ReviewHold,
@@ -50,7 +51,17 @@ from runs.models import (
     Wave,
     WaveKind,
 )
-from tests.factories import REPLY, bank_data, given, make_bank, make_user, make_wave
+from tests.factories import (
+    REPLY,
+    answer,
+    bank_data,
+    given,
+    make_bank,
+    make_judge,
+    make_judging,
+    make_user,
+    make_wave,
+)
 from tests.rating.test_becoming import FORBIDDEN, words_of
 from tests.rating.test_blinding import every_path
 
@@ -59,6 +70,7 @@ pytestmark = [pytest.mark.proof, pytest.mark.django_db]
 ITEMS = 4
 # The two levels of each response that is rated twice. The first pair must be settled.
 LEVELS = ((1, 5), (2, 3), (4, 4), (3, 3), (3, 2))
+JUDGED = "Judged-mark of a model."
 SETTINGS = {
     "CARD_DISTANCE": 0,
     "UNEVEN_CAP": 99,
@@ -178,13 +190,20 @@ def build() -> tuple[Wave, list[User]]:
             level = levels.setdefault(card.response_id, pair)[who]
             rate(card, given(level, note=f"Note-mark-{who}"), now=earlier)
     adjudication.open_due(wave)
+    judging = make_judging(wave, judges=[make_judge("Kin-a"), make_judge("Kin-b")], answered=False)
+    Judging.objects.update(state="asking", started_at=timezone.now())
+    answer(list(judging.judgements.select_related("response__item")), 1, reason=JUDGED)
+    Judging.objects.update(state="done", ended_at=timezone.now())
     return wave, others
 
 
 def person(name: str, *roles: Role) -> User:
-    made = make_user(*roles, password="a-quiet-morning-walk")
-    made.name, made.pseudonym = f"Name-mark {name}", f"r-mark-{name.lower()}"
-    made.save(update_fields=["name", "pseudonym"])
+    made = make_user(
+        *roles,
+        password="a-quiet-morning-walk",
+        name=f"Name-mark {name}",
+        pseudonym=f"r-mark-{name.lower()}",
+    )
     if Role.RATER in roles:
         Qualification.objects.create(
             rater=made,
@@ -364,6 +383,10 @@ def of_others(seen: Found, sight: Sight) -> bool:
     }[sight]
 
 
+def of_judged(seen: Found, sight: Sight) -> bool:
+    return {Sight.NO: not seen.has(JUDGED), Sight.YES: seen.has(JUDGED)}[sight]
+
+
 def of_agreement(seen: Found, sight: Sight) -> bool:
     return {Sight.NO: not seen.has(seen.alpha), Sight.POOLED: seen.has(seen.alpha)}[sight]
 
@@ -459,6 +482,7 @@ FITS = {
     "anchors": of_anchors,
     "own": of_own,
     "others": of_others,
+    "judged": of_judged,
     "agreement": of_agreement,
     "models": of_models,
     "key": of_key,

@@ -65,7 +65,15 @@ def _broker_in_memory() -> Iterator[None]:
     named = os.environ.pop("CELERY_BROKER_URL", None)
     before = app.conf.broker_url
     app.conf.broker_url = "memory://"
+    _forget_connections()
     yield
     app.conf.broker_url = before
+    _forget_connections()
     if named is not None:
         os.environ["CELERY_BROKER_URL"] = named
+
+
+def _forget_connections() -> None:
+    """Those that are kept for messages lead to the broker there was when the first one was sent."""
+    app._pool = None
+    app.amqp._producer_pool = None

@@ -98,10 +98,10 @@ def test_a_part_may_come_first_and_the_rest_later(run, load, capsys):
         (line(text=7), "the text of AWR-0 trial 1 is no text"),
         (line(text="x" * (LARGEST_REPLY + 1)), "has over 1,000,000 bytes"),
         (line(reply="x"), "there is no key 'reply'; the keys are: item, trial, text"),
-        (b"{", "not JSON"),
+        (b"{", "not valid JSON"),
         (b"[]", "not a JSON object"),
         (b"\xff", "not UTF-8"),
-        (b"[" * 100_000, "not UTF-8 text of plain JSON"),
+        (b"[" * 100_000, "nested too deeply"),
     ],
     ids=lambda value: value[:30] if isinstance(value, str) else "",
 )
@@ -147,6 +147,6 @@ def test_an_empty_file_says_so(load):
 def test_a_key_that_stands_twice_is_refused_by_name(run, load):
     twice = b'{"item": "AWR-0", "trial": 1, "text": "One.", "text": "Other."}'
 
-    with pytest.raises(CommandError, match=r"line 2: not JSON: the key 'text' stands twice"):
+    with pytest.raises(CommandError, match=r"line 2: not valid JSON: the key 'text' stands twice"):
         load(line(), twice)
     assert not run.responses.filter(status=Status.COMPLETED).exists()

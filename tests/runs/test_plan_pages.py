@@ -562,3 +562,32 @@ def test_a_draft_is_in_the_list_of_waves(client, drafted):
 def test_a_draft_cannot_be_started_by_hand(client, drafted):
     page = client.post(url("start", drafted), follow=True)
     assertContains(page, "is not locked")
+
+
+@pytest.mark.parametrize("name", ["basics", "subjects", "preregistration", "cost", "lock"])
+def test_whoever_sends_what_stands_on_an_older_plan_is_told_and_overwrites_nothing(
+    client, drafted, name
+):
+    sent = {
+        "basics": BASICS | {"code": drafted.code},
+        "subjects": SUBJECTS,
+        "preregistration": DECLARES,
+        "cost": COSTS,
+        "lock": {"read": "on"},
+    }[name]
+    opened = client.get(url(name, drafted)).context["on"]
+    theirs = save_draft({**drafted.plan, "title": "By somebody else"})
+
+    answer = send(client, name, sent | {"on": opened}, drafted)
+
+    assertContains(answer, "Somebody else changed this draft", status_code=422)
+    drafted.refresh_from_db()
+    assert drafted.plan == theirs.plan
+    assert drafted.is_draft
+    # Sent again, it stands on theirs.
+    assertRedirects(
+        send(client, name, sent | {"on": answer.context["on"]}, drafted),
+        reverse("runs:wave", args=[drafted.code]),
+    )
+    drafted.refresh_from_db()
+    assert name == "basics" or drafted.title == "By somebody else"

@@ -231,7 +231,7 @@ def test_the_page_asks_the_database_as_often_for_many_rows_as_for_few(
     )
 
     for run in (few, many):
-        with django_assert_num_queries(8):
+        with django_assert_num_queries(12):
             client.get(page_of(run), **HTMX)
 
 

@@ -1,5 +1,6 @@
 """Try the product on this machine: two banks, a scripted subject, one account for each role."""
 
+import os
 import secrets
 import signal
 import socket
@@ -85,7 +86,7 @@ class Command(BaseCommand):
         self.stdout.write("\nAccounts (printed this once):")
         for label, email, password in made:
             self.stdout.write(f"  {label:14} {email:26} {password}")
-        self.stdout.write("\nThis is a demo: there is no second factor, and no mail is sent.")
+        self.stdout.write("\nThis is a demo: no second factor is asked for, and no mail is sent.")
 
     def _serve(self, port: int) -> None:
         beside = Path(sys.executable).parent
@@ -99,11 +100,17 @@ class Command(BaseCommand):
                 "--threads", "8", "--log-level", "warning",
             ],
         }  # fmt: skip
-        for ending in (signal.SIGTERM, signal.SIGHUP):
+        # A shell that starts it in the background has it ignore Ctrl-C, which would end nothing then.
+        for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(ending, _as_interrupt)
         # In sessions of their own, so that Ctrl-C reaches this process alone, which ends both.
         running = {
-            name: subprocess.Popen(command, cwd=settings.BASE_DIR, start_new_session=True)
+            name: subprocess.Popen(
+                command,
+                cwd=settings.BASE_DIR,
+                env={**os.environ, "SECOND_FACTOR": "false"},
+                start_new_session=True,
+            )
             for name, command in commands.items()
         }
         try:

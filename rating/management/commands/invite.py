@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.validators import validate_email
 
 from rating.models import Role, User
-from rating.people import invite, link_to
+from rating.people import ErasedBefore, invite, link_to
 
 
 class Command(BaseCommand):
@@ -21,12 +21,21 @@ class Command(BaseCommand):
         parser.add_argument(
             "--site", default="http://127.0.0.1:8000", help="the address of this installation"
         )
+        parser.add_argument(
+            "--again", action="store_true", help="though their data were erased, as they wish"
+        )
 
-    def handle(self, *args: Any, email: str, roles: list[str], site: str, **options: Any) -> None:
+    def handle(
+        self, *args: Any, email: str, roles: list[str], site: str, again: bool, **options: Any
+    ) -> None:
         try:
             validate_email(email)
         except ValidationError:
             raise CommandError(f"{email!r} is not an address, such as name@example.org.") from None
         if User.objects.filter(email__iexact=email).exists():
             raise CommandError(f"{email} has an account already.")
-        self.stdout.write(site.rstrip("/") + link_to(invite(email, roles, None)))
+        try:
+            invitation = invite(email, roles, None, again=again)
+        except ErasedBefore as why:
+            raise CommandError(f"{why} If so, add --again.") from None
+        self.stdout.write(site.rstrip("/") + link_to(invitation))

@@ -10,9 +10,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from rating.quotes_table import QuotesTable, quotes_table
+from runs.plain_json import read_plain
 
 LONGEST_SHOWN = 100
-csv.field_size_limit(100_000_000)
+LARGEST = 100_000_000  # bytes in a file
 
 
 class Command(BaseCommand):
@@ -61,13 +62,19 @@ def _pairs(file: Path, texts: Path | None) -> list[tuple[str, str]]:
 
 
 def _rows(file: Path) -> list[dict[str, str]]:
+    before = csv.field_size_limit(LARGEST)
     try:
         with file.open(newline="", encoding="utf-8-sig") as stream:
-            rows = json.load(stream) if file.suffix == ".json" else list(csv.DictReader(stream))
+            if (size := file.stat().st_size) > LARGEST:
+                raise CommandError(f"{file} has {size:,} bytes; at most {LARGEST:,} are read.")
+            is_json = file.suffix == ".json"
+            rows = read_plain(stream.read()) if is_json else list(csv.DictReader(stream))
     except OSError as why:
         raise CommandError(f"{file} cannot be read: {why.strerror}.") from None
     except (ValueError, csv.Error) as why:
         raise CommandError(f"{file} cannot be read: {why}.") from None
+    finally:
+        csv.field_size_limit(before)
     if not isinstance(rows, list) or not rows:
         raise CommandError(f"{file} holds no rows.")
     for number, row in enumerate(rows, start=1):

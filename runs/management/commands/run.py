@@ -11,6 +11,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from runs.canonical import on_one_line
 from runs.control import cancel, move_ceiling, pause
 from runs.estimate import Estimate, estimate_of
 from runs.estimate_text import as_lines
@@ -218,7 +219,8 @@ class Command(BaseCommand):
         last: list[str] = []
         while True:
             told = progress_of(found)
-            lines = list(_as_lines(found, told))
+            # What stopped a run may be in the words of a provider.
+            lines = [on_one_line(line) for line in _as_lines(found, told)]
             if lines != last:
                 self.stdout.write("\n".join(lines))
             if not (follow and told.asking):

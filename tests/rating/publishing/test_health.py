@@ -172,6 +172,7 @@ def test_a_member_of_a_group_has_no_size_anywhere_and_is_told_why():
     assert (altered["moved"], altered["low"], altered["high"]) == (None, None, None)
     assert rerun["reason"] == altered["reason"] == NO_SIZE
     assert content["health"]["pools"] is None
+    assert NO_SIZE in content["tests"][1]["evidence"][0]
     shown = {one.number: one for one in shown_of(content)}
     assert shown[4].wide == shown[5].wide == ""
     assert NO_SIZE in shown[4].rows[0][-1]
