@@ -165,12 +165,12 @@ def a_worker() -> Iterator[None]:
 def lead_of(run: Run, name: str, lines: Lines_) -> None:
     """Wait until a worker has asked, and see that its lines bear the name of the request."""
     with a_worker():
-        until(lambda: not run.responses.pending().exists(), 30, "the replies are stored")
+        until(lambda: not run.responses.pending().exists(), "the replies are stored")
         until(
             lambda: (
                 [x["message"] for x in lines() if x["request_id"] == name].count("task ended") >= 2
             ),
-            *(30, "both tasks have ended"),
+            "both tasks have ended",
         )
     mine = [line for line in lines() if line["request_id"] == name]
     begun = {x["task"]: x["task_id"] for x in mine if x["message"] == "task begins"}

@@ -118,7 +118,7 @@ class Site:
                         stderr=log,
                         start_new_session=True,
                     )
-            until(self._answers, 90, "the site answers")
+            until(self._answers, "the site answers")
             yield
         finally:
             for process in self.running.values():
@@ -256,7 +256,7 @@ class Fortnight(Site):
             resume(paused.person, self.admin, now=self.clock.now())
         run = self.runs[number - 1]
         Run.objects.filter(pk=run.pk).update(state="asking")
-        until(lambda: Run.objects.get(pk=run.pk).state == "done", 60, "the day's replies are in")
+        until(lambda: Run.objects.get(pk=run.pk).state == "done", "the day's replies are in")
         before, began = Rating.objects.count(), time.monotonic()
         for visitor in self.visitors:
             visitor.took.clear()
@@ -272,7 +272,7 @@ class Fortnight(Site):
         seconds = time.monotonic() - began
         self._settle()
         self.clock.set(morning + timedelta(hours=10))
-        until(lambda: not Event.objects.filter(seal="").exists(), 60, "the caretaker has sealed")
+        until(lambda: not Event.objects.filter(seal="").exists(), "the caretaker has sealed")
         return DayOf(
             number,
             Rating.objects.count() - before,

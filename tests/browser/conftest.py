@@ -13,6 +13,10 @@ PASSWORD = "a-quiet-morning-walk"
 
 SignIn = Callable[..., Page]
 
+#: Only what never comes is not there by then, also on a machine that does much else.
+PATIENT_MS = 60_000
+expect.set_options(timeout=PATIENT_MS)
+
 
 # By module: while it is open, Playwright's loop runs in this thread, and no other test could start one.
 @pytest.fixture(scope="module")
@@ -32,7 +36,7 @@ def new_page(browser: Browser, live_server) -> Iterator[Callable[..., Page]]:
     def open_page(**options) -> Page:
         site = options.setdefault("base_url", live_server.url)
         context = browser.new_context(**options)
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(PATIENT_MS)
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: faults.append(f"script: {error}"))
@@ -88,4 +92,4 @@ def press_until(page: Page, key: str, effect: Callable[[float], None]) -> None:
             continue
         return
     page.keyboard.press(key)
-    effect(5000)
+    effect(PATIENT_MS)

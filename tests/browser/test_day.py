@@ -663,7 +663,7 @@ def serve(address: str) -> subprocess.Popen[bytes]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    until(lambda: answers(address), 30, f"{address} answers")
+    until(lambda: answers(address), f"{address} answers")
     return server
 
 

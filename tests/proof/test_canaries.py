@@ -37,7 +37,7 @@ from tests.factories import bank_data, make_bank, make_user
 from tests.proof.test_secrecy import PLAN, files_below, output_of
 from tests.proof.test_worker_killed import Place, kill
 from tests.rating.test_blinding import every_path
-from tests.services import free_port, until
+from tests.services import PATIENCE, free_port, until
 
 pytestmark = [pytest.mark.proof, pytest.mark.django_db(transaction=True)]
 
@@ -197,11 +197,11 @@ def test_no_secret_of_the_environment_is_found_anywhere(
     assert any("fetch_chunk" in text for text in messages.values())
     assert telling(messages) == []
     place.start_worker()
-    until(lambda: Run.objects.get().state == RunState.STOPPED, 240, "the run has stopped")
+    until(lambda: Run.objects.get().state == RunState.STOPPED, "the run has stopped")
     manage("run", "status", "kept-back")
     telltale.broken = False
     manage("run", "resume", "kept-back", "--reason", "The key is there now.")
-    until(lambda: Run.objects.get().state == RunState.DONE, 240, "the run is done")
+    until(lambda: Run.objects.get().state == RunState.DONE, "the run is done")
     assert any(SECRETS["OPENAI_API_KEY"] in key for key in telltale.keys)
     assert Response.objects.filter(status="completed").exists()
 
@@ -219,7 +219,7 @@ def test_no_secret_of_the_environment_is_found_anywhere(
     Client().post(reverse("account_reset_password"), {"email": person.email})
     files = {name: made.decode(errors="replace") for name, made in Exports(wave).files()}
     place.workers[0].terminate()
-    place.workers[0].wait(timeout=30)
+    place.workers[0].wait(timeout=PATIENCE)
 
     assert telling(said) == []
     assert telling(rows()) == []

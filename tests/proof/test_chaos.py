@@ -129,7 +129,7 @@ class Redis:
         self.process = subprocess.Popen(
             [program("redis-server"), *words], cwd=self.folder, stdout=subprocess.DEVNULL
         )
-        until(self.answers, 10, "the broker answers")
+        until(self.answers, "the broker answers")
 
     def answers(self) -> bool:
         with suppress(redis.RedisError):
@@ -153,7 +153,7 @@ class Place:
             "CELERY_BROKER_URL": broker.url,
             "VAR_DIR": str(folder),
             "ASK_IN_FLIGHT": str(IN_FLIGHT),
-            "ASK_TIMEOUT_SECONDS": "3",
+            "ASK_TIMEOUT_SECONDS": "10",
             "LOG_FORMAT": "plain",
         }
 
@@ -221,7 +221,7 @@ def test_a_wave_survives_the_loss_of_workers_broker_and_database(place, stub):
         r429=0.05,
         r500=0.02,
         rtimeout=0.01,
-        hang=5,
+        hang=15,
         rempty=0.03,
         rfilter=0.02,
     )
@@ -261,12 +261,12 @@ def test_a_wave_survives_the_loss_of_workers_broker_and_database(place, stub):
     blows = [lose_a_worker, lose_the_broker, lose_the_database, lose_a_worker, lose_all]
     for number, blow in enumerate(blows, start=1):
         share = number / (len(blows) + 2)
-        until(lambda share=share: place.ended() > share * ALL, 60, f"{share:.0%} have ended")
+        until(lambda share=share: place.ended() > share * ALL, f"{share:.0%} have ended")
         before = place.ended()
         blow()
-        took = until(lambda before=before: place.ended() > before, 30, f"going on: {blow.__name__}")
+        took = until(lambda before=before: place.ended() > before, f"going on: {blow.__name__}")
         print(f"at {before}: {blow.__name__}, going on after {took:.1f} s")
-    until(lambda: place.ended() == ALL, 90, "every trial has ended")
+    until(lambda: place.ended() == ALL, "every trial has ended")
 
     told = json.loads(place.manage("run", "status", "chaos", "--json"))
     assert told["state"] == "done"

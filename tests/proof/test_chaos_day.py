@@ -21,7 +21,7 @@ import pytest
 from django.conf import settings
 
 from tests.proof.test_chaos import HEAD, SUBJECT, Place, Postgres, Redis, place, stub  # noqa: F401
-from tests.services import free_port, until
+from tests.services import PATIENCE, free_port, until
 from tests.visitors import Visitor
 
 pytestmark = pytest.mark.proof
@@ -33,6 +33,7 @@ SEED = 20261130
 #: Each is killed more than once, all of them together once.
 BLOWS = ["redis", "postgres", "web", "worker", "postgres", "redis", "all", "postgres"]
 GAP = (3.0, 7.0)  # seconds between two blows
+ENOUGH = 150  # ratings that were sent: everybody has then done all there is to do
 #: All in one process: to begin one takes seconds.
 FILL = """
 from pathlib import Path
@@ -115,7 +116,7 @@ class Day(Place):
         postmaster = int((self.postgres.data / "postmaster.pid").read_text().split()[0])
         os.kill(postmaster, signal.SIGKILL)
         # Its children work in its folder. One that was just begun is there at the next look.
-        until(lambda: not self._kill_all_in(self.postgres.data), 30, "PostgreSQL is gone")
+        until(lambda: not self._kill_all_in(self.postgres.data), "PostgreSQL is gone")
         # Where nobody has yet taken note of its end, its number would still seem to live.
         (self.postgres.data / "postmaster.pid").unlink(missing_ok=True)
 
@@ -194,12 +195,14 @@ def test_a_rating_day_survives_the_loss_of_web_worker_redis_and_postgresql(day, 
     for _ in range(2):
         day.start_worker()
     day.start_web()
-    until(day.is_ready, 240, "the site is ready")
-    until(lambda: day.ended() > 30, 240, "there are replies to rate")
+    until(day.is_ready, "the site is ready")
+    until(lambda: day.ended() > 30, "there are replies to rate")
 
     chance, over = random.Random(SEED), Event()
     visitors = [
-        Visitor(day.site, f"rater{n}@example.org", PASSWORD, n, script=bool(n % 2), patience=180)
+        Visitor(
+            day.site, f"rater{n}@example.org", PASSWORD, n, script=bool(n % 2), patience=PATIENCE
+        )
         for n in range(RATERS)
     ]
     with ThreadPoolExecutor(RATERS) as pool:
@@ -210,16 +213,14 @@ def test_a_rating_day_survives_the_loss_of_web_worker_redis_and_postgresql(day, 
                 before = sum(len(v.sent) for v in visitors)
                 began = time.monotonic()
                 day.blow(what, away=chance.uniform(0.5, 2.5))
-                until(day.is_ready, 240, f"ready again after {what}")
-                until(
-                    lambda n=before: sum(len(v.sent) for v in visitors) > n, 240, "rating goes on"
-                )
+                until(day.is_ready, f"ready again after {what}")
+                until(lambda n=before: sum(len(v.sent) for v in visitors) > n, "rating goes on")
                 print(f"{what}: rating again after {time.monotonic() - began:.1f} s")
-            time.sleep(3)
+            until(lambda: sum(len(v.sent) for v in visitors) > ENOUGH, "enough was rated")
         finally:
             over.set()
         for one in working:
-            one.result(timeout=180)
+            one.result(timeout=PATIENCE)
 
     did, met = Counter[str](), Counter[str]()
     for visitor in visitors:
@@ -262,6 +263,6 @@ def test_a_rating_day_survives_the_loss_of_web_worker_redis_and_postgresql(day, 
     held = day.manage("shell", "-v0", "-c", FREE_WHAT_IS_HELD).split()
     assert held[-2:] == ["0", "0"]
     assert "The log holds" in day.manage("verify")
-    until(lambda: day.ended() == SUBJECTS * ITEMS * TRIALS, 180, "every trial has ended")
+    until(lambda: day.ended() == SUBJECTS * ITEMS * TRIALS, "every trial has ended")
     rows = day.postgres.rows("SELECT run_id, item_id, trial FROM runs_response")
     assert len(set(rows)) == len(rows) == SUBJECTS * ITEMS * TRIALS

@@ -7,29 +7,16 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import time
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.services import PATIENCE, free_port, until
+
 ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.proof
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def wait_for(what: str, done: Callable[[], object], seconds: float = 90) -> None:
-    ends = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < ends, f"waited {seconds} s for {what}"
-        time.sleep(0.1)
 
 
 def start(var: Path, port: int) -> tuple["subprocess.Popen[str]", Path]:
@@ -63,34 +50,32 @@ def completed(var: Path) -> int:
 
 def end(process: "subprocess.Popen[str]") -> None:
     process.send_signal(signal.SIGINT)
-    assert process.wait(120) == 0
+    assert process.wait(PATIENCE) == 0
 
 
 def test_the_demo_starts_serves_ends_and_starts_again_with_nothing_lost(tmp_path):
     port = free_port()
     process, said = start(tmp_path, port)
     try:
-        wait_for("the address", lambda: f"Open http://127.0.0.1:{port}/" in said.read_text())
+        until(lambda: f"Open http://127.0.0.1:{port}/" in said.read_text(), "it says its address")
         first = said.read_text()
         accounts = re.findall(r"(\S+@example\.org)\s+(\S+)$", first, re.MULTILINE)
         assert len({email for email, _ in accounts}) == 6
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=PATIENCE) as answer:
             assert answer.status == 200
-        page = urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10).read().decode()
+        page = urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=PATIENCE).read().decode()
         sheet = re.search(r'href="(/static/css/site\.[0-9a-f]+\.css)"', page)
         assert sheet
-        urllib.request.urlopen(f"http://127.0.0.1:{port}{sheet[1]}", timeout=10).close()
-        wait_for("the worker's replies", lambda: completed(tmp_path) == 17 * 3 + 16 * 3)
+        urllib.request.urlopen(f"http://127.0.0.1:{port}{sheet[1]}", timeout=PATIENCE).close()
+        until(lambda: completed(tmp_path) == 17 * 3 + 16 * 3, "the worker's replies are stored")
     finally:
         end(process)
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0
 
-    began = time.monotonic()
     process, said = start(tmp_path, port)
     try:
-        wait_for("the address", lambda: "Open http" in said.read_text())
-        assert time.monotonic() - began < 30
+        until(lambda: "Open http" in said.read_text(), "it says its address again")
         assert not re.findall(r"\S+@example\.org", said.read_text())
         assert completed(tmp_path) == 17 * 3 + 16 * 3
     finally:
@@ -105,6 +90,6 @@ def test_a_taken_port_is_said_before_anything_is_begun(tmp_path):
 
         process, said = start(tmp_path, port)
 
-        assert process.wait(120) == 1
+        assert process.wait(PATIENCE) == 1
         assert f"Something else answers on port {port}." in said.read_text()
         assert not (tmp_path / "db.sqlite3").exists()

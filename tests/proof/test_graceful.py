@@ -12,7 +12,7 @@ from contextlib import suppress
 import pytest
 from django.conf import settings
 
-from tests.services import free_port, until
+from tests.services import PATIENCE, free_port, until
 
 pytestmark = pytest.mark.proof
 
@@ -41,7 +41,7 @@ def web(tmp_path):
         start_new_session=True,
     )
     address = f"http://127.0.0.1:{port}"
-    until(lambda: asked(f"{address}/") == b"done", 120, "it answers")
+    until(lambda: asked(f"{address}/") == b"done", "it answers")
     yield address, process
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
@@ -64,5 +64,5 @@ def test_what_is_in_hand_is_answered_before_the_server_ends(web):
         answers = [one.result() for one in slow]
 
     assert answers == [b"done"] * 3
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=PATIENCE) == 0
     assert asked(f"{address}/") == b"", "nobody answers any more"

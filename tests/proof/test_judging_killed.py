@@ -56,20 +56,20 @@ def test_what_a_killed_worker_was_asking_judges_is_asked_by_the_next(place, stub
     judging = plan_judging(wave, judges, seed="7").judging
     worker = place.start_worker()
     place.manage("judge", "start", wave.code)
-    until(lambda: ended() > 0, 60, "the first answer is stored")
+    until(lambda: ended() > 0, "the first answer is stored")
 
     kills = 0
     for share in (0.15, 0.4, 0.65):
-        until(lambda share=share: ended() > share * ANSWERS, 60, f"{share} are stored")
+        until(lambda share=share: ended() > share * ANSWERS, f"{share} are stored")
         kill(worker)
         kills += 1
         stored = ended()
         begun = time.monotonic()
         worker = place.start_worker()
-        until(lambda stored=stored: ended() > stored, 30, "the next answer is stored")
+        until(lambda stored=stored: ended() > stored, "the next answer is stored")
         print(f"at {stored}: went on after {time.monotonic() - begun:.1f} s")
 
-    until(lambda: Judging.objects.get().state == "done", 300, "the round is done")
+    until(lambda: Judging.objects.get().state == "done", "the round is done")
     rows = list(Judgement.objects.select_related("response"))
     assert Counter(row.state for row in rows) == {"answered": ANSWERS}
     assert {row.provenance for row in rows} == {"original"}

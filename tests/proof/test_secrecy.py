@@ -28,7 +28,7 @@ from runs.models import Anchor, Item, Run, RunState, Wave
 from tests.factories import bank_data, given, leased, make_bank, make_rater, make_user, make_wave
 from tests.proof.test_worker_killed import Place, kill
 from tests.rating.test_blinding import every_path
-from tests.services import until
+from tests.services import PATIENCE, until
 
 pytestmark = [pytest.mark.proof, pytest.mark.django_db(transaction=True)]
 
@@ -221,11 +221,11 @@ def test_an_unpublished_item_is_found_nowhere_but_where_it_must_be(
 
     # It meets every kind of trouble and stops; then it is mended and ends.
     place.start_worker()
-    until(lambda: Run.objects.get().state == RunState.STOPPED, 60, "the run has stopped")
+    until(lambda: Run.objects.get().state == RunState.STOPPED, "the run has stopped")
     manage("run", "status", "kept-back")
     provider.broken = False
     manage("run", "resume", "kept-back", "--reason", "The key is there now.")
-    until(lambda: Run.objects.get().state == RunState.DONE, 60, "the run is done")
+    until(lambda: Run.objects.get().state == RunState.DONE, "the run is done")
     assert any(PROMPT in asked for asked in provider.asked)
     assert not any(ANCHOR in asked for asked in provider.asked)
 
@@ -249,7 +249,7 @@ def test_an_unpublished_item_is_found_nowhere_but_where_it_must_be(
     assert marked(said) == []
     assert marked({"this process": caplog.text, "its output": "".join(capsys.readouterr())}) == []
     place.workers[0].terminate()
-    place.workers[0].wait(timeout=20)
+    place.workers[0].wait(timeout=PATIENCE)
     left = files_below(tmp_path)
     assert any("worker.log" in name for name in left)
     assert marked(left) == []

@@ -19,7 +19,7 @@ from runs.models import Probing, Response, Run, RunState, Status
 from runs.probes import IN_FLIGHT as PROBES_IN_FLIGHT
 from runs.probes import SAME_CALLS
 from tests.runs.factories import BankFactory
-from tests.services import Stub, stand_ins, until
+from tests.services import PATIENCE, Stub, stand_ins, until
 
 pytestmark = [pytest.mark.proof, pytest.mark.django_db(transaction=True)]
 
@@ -67,7 +67,7 @@ class Place:
             "DATABASE_URL": database_url(),
             "VAR_DIR": str(folder),
             "ASK_IN_FLIGHT": str(IN_FLIGHT),
-            "ASK_TIMEOUT_SECONDS": "3",
+            "ASK_TIMEOUT_SECONDS": "10",
             "LOG_FORMAT": "plain",
         }
 
@@ -132,8 +132,8 @@ def ended() -> int:
 
 def assert_each_trial_is_stored_once(service: Stub, kills: int) -> None:
     run = Run.objects.get()
-    until(lambda: Run.objects.get().state == RunState.DONE, 60, "the run is done")
-    until(lambda: Probing.objects.get().state == RunState.DONE, 60, "its probes are done")
+    until(lambda: Run.objects.get().state == RunState.DONE, "the run is done")
+    until(lambda: Probing.objects.get().state == RunState.DONE, "its probes are done")
     counts = run.responses.count_by_status()
     assert counts["pending"] == 0
     assert sum(counts.values()) == ITEMS * TRIALS
@@ -161,19 +161,21 @@ def assert_each_trial_is_stored_once(service: Stub, kills: int) -> None:
 
 
 def test_a_killed_worker_loses_nothing_and_its_successor_goes_on(place, stub):
-    service = stub(delay=0.4, jitter=0.2, r429=0.03, r500=0.03, rtimeout=0.01, rfilter=0.01, hang=5)
+    service = stub(
+        delay=0.4, jitter=0.2, r429=0.03, r500=0.03, rtimeout=0.01, rfilter=0.01, hang=15
+    )
     place.plan(service)
     worker = place.start_worker()
     place.manage("run", "start", "killed")
-    until(lambda: ended() > 0, 20, "the first reply is stored")
+    until(lambda: ended() > 0, "the first reply is stored")
 
     for share in (0.1, 0.3, 0.5, 0.7):
-        until(lambda share=share: ended() > share * ITEMS * TRIALS, 30, f"{share} are stored")
+        until(lambda share=share: ended() > share * ITEMS * TRIALS, f"{share} are stored")
         kill(worker)
         stored = ended()
         begun = time.monotonic()
         worker = place.start_worker()
-        until(lambda stored=stored: ended() > stored, 10, "the next reply is stored")
+        until(lambda stored=stored: ended() > stored, "the next reply is stored")
         print(f"at {stored}: went on after {time.monotonic() - begun:.1f} s")
 
     assert_each_trial_is_stored_once(service, kills=4)
@@ -184,13 +186,13 @@ def test_another_worker_goes_on_for_a_killed_one(place, stub):
     place.plan(service)
     working = place.start_worker()
     place.manage("run", "start", "killed")
-    until(lambda: ended() > 0, 20, "the first worker has begun")
+    until(lambda: ended() > 0, "the first worker has begun")
     place.start_worker()
-    until(lambda: place.log().count(" ready.") == 2, 20, "the second worker is ready")
+    until(lambda: place.log().count(" ready.") == 2, "the second worker is ready")
 
     kill(working)
     stored = ended()
-    print(f"went on after {until(lambda: ended() > stored, 10, 'the second goes on'):.1f} s")
+    print(f"went on after {until(lambda: ended() > stored, 'the second goes on'):.1f} s")
 
     assert_each_trial_is_stored_once(service, kills=1)
 
@@ -200,14 +202,14 @@ def test_a_worker_that_is_told_to_end_holds_nothing_afterwards(place, stub):
     place.plan(service)
     worker = place.start_worker()
     place.manage("run", "start", "killed")
-    until(lambda: ended() > 50, 30, "50 replies are stored")
+    until(lambda: ended() > 50, "50 replies are stored")
 
     worker.send_signal(signal.SIGTERM)
-    worker.wait(timeout=15)
+    worker.wait(timeout=PATIENCE)
 
     assert not Response.objects.exclude(held_by="").exists()
     assert Response.objects.pending().exists()
     stored = ended()
     place.start_worker()
-    until(lambda: ended() > stored, 10, "the next reply is stored")
+    until(lambda: ended() > stored, "the next reply is stored")
     assert_each_trial_is_stored_once(service, kills=0)
