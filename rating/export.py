@@ -9,13 +9,12 @@ apostrophe from each cell that ``guarded`` would touch gives every text back, ex
 """
 
 import csv
-import io
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, groupby
 from typing import Final
 
 from runs.properties import Properties
@@ -78,49 +77,38 @@ class KeyRow:
     properties: Properties
 
 
-def ratings_csv(rows: Iterable[ExportRow], *, unblinded: bool = False) -> str:
-    """Return one line per rating, by response, rater and time.
+def in_order(rows: Iterable[ExportRow]) -> list[ExportRow]:
+    """The rows as each file wants them: by response, rater and time."""
+    return sorted(rows, key=_order)
+
+
+def ratings_csv(rows: Iterable[ExportRow], *, unblinded: bool = False) -> Iterator[str]:
+    """Yield one line per rating, of rows ``in_order``.
 
     ``quotes`` is a JSON list, so that any number of them fits in a cell; ``critical_harm`` is
     true or false; ``rated_at`` is in UTC. Only what is ``unblinded`` says whose each response is.
     """
-    ordered = sorted(rows, key=_order)
     if unblinded:
-        return in_csv(
-            (*LONG, *SAID_BY),
-            [[*_long(row), row.subject, row.condition, row.trial] for row in ordered],
-        )
-    return in_csv(LONG, [_long(row) for row in ordered])
+        lines = ([*_long(row), row.subject, row.condition, row.trial] for row in rows)
+        return csv_lines((*LONG, *SAID_BY), lines)
+    return csv_lines(LONG, map(_long, rows))
 
 
-def ratings_wide_csv(rows: Iterable[ExportRow]) -> str:
-    """Return one line per response and one column per rater, from A to Z, holding levels.
+def ratings_wide_csv(rows: Iterable[ExportRow], raters: Iterable[str]) -> Iterator[str]:
+    """Yield one line per response and one column per rater, from A to Z, holding levels.
 
-    Only counted ratings are in it: practice, repeats and the like would give a rater two levels
-    for one response. A rater who did not rate a response has an empty cell.
+    Of rows ``in_order`` only counted ratings are in it: practice, repeats and the like would give
+    a rater two levels for one response. A rater who did not rate a response has an empty cell.
 
     Raises
     ------
     ValueError
         If a rater has two counted ratings of a response, or is called as a column is.
     """
-    counted = sorted((row for row in rows if row.kind == COUNTED), key=_order)
-    raters = sorted({row.rater for row in counted})
-    if taken := set(raters) & set(WIDE):
+    columns = sorted(raters)
+    if taken := set(columns) & set(WIDE):
         raise ValueError(f"A rater is called {min(taken)}, as a column is. Rename the rater.")
-    levels: dict[tuple[str, str, str], dict[str, int]] = {}
-    for row in counted:
-        given = levels.setdefault((row.response, row.item, row.dimension), {})
-        if row.rater in given:
-            raise ValueError(
-                f"{row.rater} has two counted ratings of response {row.response}. "
-                f"Leave out the superseded one."
-            )
-        given[row.rater] = row.level
-    return in_csv(
-        (*WIDE, *raters),
-        [[*names, *map(given.get, raters)] for names, given in levels.items()],
-    )
+    return csv_lines((*WIDE, *columns), _wide(rows, columns))
 
 
 def key_csv(rows: Iterable[KeyRow]) -> str:
@@ -134,8 +122,7 @@ def key_csv(rows: Iterable[KeyRow]) -> str:
 
 def key_lines(rows: Iterable[KeyRow]) -> Iterator[str]:
     """The same line by line, so that of many responses it is never whole in memory."""
-    for line in chain([KEY], map(_key, rows)):
-        yield in_csv(line, ())
+    return csv_lines(KEY, map(_key, rows))
 
 
 def guarded(text: str) -> str:
@@ -150,6 +137,20 @@ def unguarded(cell: str) -> str:
 
 def _order(row: ExportRow) -> tuple[str, str, datetime, str, int]:
     return (row.response, row.rater, row.rated_at, row.kind, row.slot or 0)
+
+
+def _wide(rows: Iterable[ExportRow], raters: Sequence[str]) -> Iterator[list[Cell]]:
+    counted = (row for row in rows if row.kind == COUNTED)
+    for names, of_one in groupby(counted, key=lambda row: (row.response, row.item, row.dimension)):
+        given: dict[str, int] = {}
+        for row in of_one:
+            if row.rater in given:
+                raise ValueError(
+                    f"{row.rater} has two counted ratings of response {row.response}. "
+                    f"Leave out the superseded one."
+                )
+            given[row.rater] = row.level
+        yield [*names, *map(given.get, raters)]
 
 
 def _long(row: ExportRow) -> list[Cell]:
@@ -189,8 +190,18 @@ def _key(row: KeyRow) -> list[Cell]:
 
 def in_csv(header: Iterable[Cell], lines: Iterable[Iterable[Cell]]) -> str:
     """Return a file of these lines, texts guarded."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\r\n")
-    for line in (header, *lines):
-        writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in line])
-    return file.getvalue()
+    return "".join(csv_lines(header, lines))
+
+
+def csv_lines(header: Iterable[Cell], lines: Iterable[Iterable[Cell]]) -> Iterator[str]:
+    """Yield the lines of a file, texts guarded, so that a large one is never whole in memory."""
+    writer = csv.writer(_Echo(), lineterminator="\r\n")
+    for line in chain([header], lines):
+        yield writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in line])
+
+
+class _Echo:
+    """A file that gives back what is written to it."""
+
+    def write(self, text: str) -> str:
+        return text

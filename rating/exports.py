@@ -4,21 +4,22 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Final
 
 from django.db import transaction
 from django.template.loader import render_to_string
 
+from compassion.snapshots import snapshot
 from rating import blinding_report, probe_report
 from rating.agreement_page import AgreementPage, Look, agreement_page, may_tell
 from rating.breakdown import Line
 from rating.counted import state_of
 from rating.dictionary import dictionary_csv
-from rating.export import ExportRow, ratings_csv, ratings_wide_csv
+from rating.export import ratings_csv, ratings_wide_csv
 from rating.facets_file import facets_csv, facets_txt
 from rating.figure import figure_as_json
 from rating.item_figures import ONE_SUBJECT
@@ -28,7 +29,14 @@ from rating.pdf import as_pdf
 from rating.publications import Export
 from rating.report import as_json
 from rating.wave_document import wave_document
-from rating.wave_report import CARE, WaveReport, export_rows, official_as_json, wave_report
+from rating.wave_report import (
+    CARE,
+    WaveReport,
+    official_as_json,
+    raters_of,
+    rows_in_order,
+    wave_report,
+)
 from runs.models import Wave
 
 ALL: Final = "everything.zip"
@@ -89,8 +97,25 @@ FILES: Final = {
 }
 
 
+class Sum:
+    """The hash and the length of what passes."""
+
+    def __init__(self) -> None:
+        self._hash, self.size = hashlib.sha256(), 0
+
+    @property
+    def hash(self) -> str:
+        return self._hash.hexdigest()
+
+    def of(self, parts: Iterable[bytes]) -> Iterator[bytes]:
+        for part in parts:
+            self._hash.update(part)
+            self.size += len(part)
+            yield part
+
+
 class Exports:
-    """The files of one wave. What several of them need is read once."""
+    """The files of one wave."""
 
     def __init__(
         self,
@@ -108,56 +133,61 @@ class Exports:
 
     def file(self, name: str) -> bytes:
         """The bytes of one of ``FILES``."""
-        made = self._makers[name]()
-        return made if isinstance(made, bytes) else made.encode()
+        return b"".join(self.parts(name))
 
-    def files(self) -> Iterator[tuple[str, bytes]]:
-        """Every file with its name; last the manifest, which names the others and their hashes."""
-        hashes = {}
+    def parts(self, name: str) -> Iterator[bytes]:
+        """The same in parts: those of single ratings a line each, so that they may be large."""
+        made = self._makers[name]()
+        if isinstance(made, bytes):
+            yield made
+            return
+        for text in [made] if isinstance(made, str) else made:
+            yield text.encode()
+
+    def files(self) -> Iterator[tuple[str, Iterable[bytes]]]:
+        """Every file with its name, in parts; last the manifest, which has the others' hashes.
+
+        Each is to be read to its end before the next is asked for.
+        """
+        sums = {}
         for name in FILES:
-            content = self.file(name)
-            hashes[name] = {
-                "sha256": hashlib.sha256(content).hexdigest(),
-                "bytes": len(content),
-            }
-            yield name, content
+            sums[name] = Sum()
+            yield name, sums[name].of(self.parts(name))
         manifest = {
             "wave": self.wave.code,
             "bank_hash": self.wave.bank.content_hash,
             "preregistration_hash": self.wave.preregistration_hash,
             "seed": self.wave.seed,
-            "files": hashes,
+            "files": {name: {"sha256": sum.hash, "bytes": sum.size} for name, sum in sums.items()},
         }
-        yield MANIFEST, _json(manifest).encode()
+        yield MANIFEST, [_json(manifest).encode()]
 
     def zipped(self) -> bytes:
         """All of them in one."""
         whole = io.BytesIO()
         with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, content in self.files():
+            for name, parts in self.files():
                 info = zipfile.ZipInfo(f"{self.wave.code}/{name}", BEGINNING)
+                info.compress_type = zipfile.ZIP_DEFLATED
                 info.external_attr = 0o644 << 16
-                archive.writestr(info, content, zipfile.ZIP_DEFLATED)
+                # How long it will be is not known: it may be more than the old form can say.
+                with archive.open(info, "w", force_zip64=True) as file:
+                    file.writelines(parts)
         return whole.getvalue()
 
-    @cached_property
-    def rows(self) -> list[ExportRow]:
-        return export_rows(self.wave)
-
     @property
-    def _makers(self) -> dict[str, Callable[[], str | bytes]]:
+    def _makers(self) -> dict[str, Callable[[], str | bytes | Iterable[str]]]:
         wave = self.wave
+        told = wave.unblinded_at is not None
         return {
             "report.html": self._html,
             "report.pdf": lambda: as_pdf(wave_document(wave, self.report)),
             "report.json": self._json,
-            "ratings.csv": lambda: ratings_csv(self.rows, unblinded=bool(wave.unblinded_at)),
-            "ratings_wide.csv": lambda: ratings_wide_csv(self.rows),
-            "facets.csv": lambda: facets_csv(self.rows),
-            "facets.txt": lambda: facets_txt(self.rows, wave.bank.levels, wave.code),
-            "judgements.csv": lambda: judgements_csv(
-                judgement_rows(wave), unblinded=bool(wave.unblinded_at)
-            ),
+            "ratings.csv": lambda: ratings_csv(rows_in_order(wave), unblinded=told),
+            "ratings_wide.csv": lambda: ratings_wide_csv(rows_in_order(wave), raters_of(wave)),
+            "facets.csv": lambda: facets_csv(rows_in_order(wave)),
+            "facets.txt": lambda: facets_txt(rows_in_order(wave), wave.bank.levels, wave.code),
+            "judgements.csv": lambda: judgements_csv(judgement_rows(wave), unblinded=told),
             "dictionary.csv": dictionary_csv,
         }
 
@@ -223,7 +253,8 @@ def make(export_id: int, *, now: datetime) -> None:
     asked = Export.objects.filter(pk=export_id, made_at=None).select_related("wave__bank").first()
     if asked is None:
         return
-    asked.content = Exports(asked.wave).zipped()
+    with snapshot():
+        asked.content = Exports(asked.wave).zipped()
     asked.sha256 = hashlib.sha256(asked.content).hexdigest()
     asked.made_at = now
     with transaction.atomic():

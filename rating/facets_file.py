@@ -5,26 +5,27 @@
 holds the ratings, so that no path has to fit.
 """
 
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from rating.export import COUNTED, ExportRow, in_csv
+from rating.export import COUNTED, ExportRow, csv_lines
 
 LONG: Final = ("response", "item", "dimension", "rater", "level")
 
 
-def facets_csv(rows: Iterable[ExportRow]) -> str:
-    """Return one line per counted rating, by response and rater, in the CSV of our other files."""
-    return in_csv(
+def facets_csv(rows: Iterable[ExportRow]) -> Iterator[str]:
+    """Yield one line per counted rating, of rows in order, in the CSV of our other files."""
+    return csv_lines(
         LONG,
-        [[row.response, row.item, row.dimension, row.rater, row.level] for row in _counted(rows)],
+        ([row.response, row.item, row.dimension, row.rater, row.level] for row in _counted(rows)),
     )
 
 
-def facets_txt(rows: Iterable[ExportRow], scale: Sequence[int], title: str) -> str:
-    """Return a FACETS specification with the ratings in it, lines ended by CR LF.
+def facets_txt(rows: Iterable[ExportRow], scale: Sequence[int], title: str) -> Iterator[str]:
+    """Yield the lines of a FACETS specification with the ratings in it, ended by CR LF.
 
-    Three facets: responses, which alone are positive and not centred; raters; and items, which
+    The rows are in order. Three facets: responses, which alone are positive and not centred; raters; and items, which
     are there to be looked at and anchored at 0, since every response belongs to one item. The
     scale keeps levels that nobody used. A comma, semicolon or equals sign in a name, which FACETS
     would read as its own, is a blank instead.
@@ -34,49 +35,60 @@ def facets_txt(rows: Iterable[ExportRow], scale: Sequence[int], title: str) -> s
     ValueError
         If a level is not on the scale, or below 0, which FACETS has no categories for.
     """
-    counted = _counted(rows)
     if min(scale) < 0:
         raise ValueError(f"FACETS has no level {min(scale)}: its categories begin at 0.")
-    if strange := sorted({row.level for row in counted} - set(scale)):
-        raise ValueError(
-            f"The level {strange[0]} is not on the scale {', '.join(map(str, scale))}."
-        )
-    responses = _numbered(row.response for row in counted)
-    raters = _numbered(row.rater for row in counted)
-    items = _numbered(row.item for row in counted)
-    lines = [
-        f"; Levels {scale[0]} to {scale[-1]}. Numbers stand for the names below Labels.",
-        f"Title = {_plain(title)}",
-        "Facets = 3",
-        "Positive = 1",
-        "Noncenter = 1",
-        f"Models = ?,?,?,R{scale[-1]}K",
-        "Labels =",
-        *_labels("1, Response", responses),
-        *_labels("2, Rater", raters),
-        *_labels("3, Item, D", items),
-        "Data =",
-        *(
-            f"{responses[row.response]},{raters[row.rater]},{items[row.item]},{row.level}"
-            for row in counted
-        ),
-    ]
-    return "\r\n".join(lines) + "\r\n"
+    # Labels stand before the ratings, so these are kept: each as four small numbers.
+    facets = _Facet(), _Facet(), _Facet()
+    given = array("q")
+    for row in _counted(rows):
+        if row.level not in scale:
+            raise ValueError(
+                f"The level {row.level} is not on the scale {', '.join(map(str, scale))}."
+            )
+        names = (row.response, row.rater, row.item)
+        given.extend(one.met(name) for one, name in zip(facets, names, strict=True))
+        given.append(row.level)
+    return (f"{line}\r\n" for line in _lines(facets, given, scale, title))
 
 
-def _counted(rows: Iterable[ExportRow]) -> list[ExportRow]:
-    return sorted(
-        (row for row in rows if row.kind == COUNTED), key=lambda row: (row.response, row.rater)
-    )
+class _Facet(dict[str, int]):
+    """The names of a facet, each with when it was first met."""
+
+    def met(self, name: str) -> int:
+        return self.setdefault(name, len(self))
+
+    def numbers(self) -> list[int]:
+        """The number of each name, from 1, in the order of the names, by when it was met."""
+        found = [0] * len(self)
+        for number, name in enumerate(sorted(self), start=1):
+            found[self[name]] = number
+        return found
 
 
-def _numbered(names: Iterable[str]) -> dict[str, int]:
-    """Each name with its number, from 1, in the order of the names."""
-    return {name: number for number, name in enumerate(sorted(set(names)), start=1)}
+def _lines(
+    facets: Sequence[_Facet], given: Sequence[int], scale: Sequence[int], title: str
+) -> Iterator[str]:
+    yield f"; Levels {scale[0]} to {scale[-1]}. Numbers stand for the names below Labels."
+    yield f"Title = {_plain(title)}"
+    yield "Facets = 3"
+    yield "Positive = 1"
+    yield "Noncenter = 1"
+    yield f"Models = ?,?,?,R{scale[-1]}K"
+    yield "Labels ="
+    for head, facet in zip(("1, Response", "2, Rater", "3, Item, D"), facets, strict=True):
+        yield head
+        for number, name in enumerate(sorted(facet), start=1):
+            yield f"{number} = {_plain(name)}"
+        yield "*"
+    yield "Data ="
+    responses, raters, items = (facet.numbers() for facet in facets)
+    for at in range(0, len(given), 4):
+        response, rater, item, level = given[at : at + 4]
+        yield f"{responses[response]},{raters[rater]},{items[item]},{level}"
 
 
-def _labels(head: str, numbered: dict[str, int]) -> list[str]:
-    return [head, *(f"{number} = {_plain(name)}" for name, number in numbered.items()), "*"]
+def _counted(rows: Iterable[ExportRow]) -> Iterator[ExportRow]:
+    return (row for row in rows if row.kind == COUNTED)
 
 
 def _plain(text: str) -> str:

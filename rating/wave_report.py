@@ -5,7 +5,7 @@ is here: only whether subjects knew the items. Then its key is a file beside the
 single ratings say whose response each is of.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -20,7 +20,7 @@ from rating.breakdown import By, breakdown, line_of
 from rating.charts import agreement_chart
 from rating.counted import columns_of, state_of
 from rating.dimensions import dimensions_of
-from rating.export import ExportRow, key_csv
+from rating.export import ExportRow, in_order, key_csv
 from rating.guessing import blinding_of, is_unblinded
 from rating.models import Guess, Kind, Quote, Rating
 from rating.probe_report import ProbeReport
@@ -141,6 +141,18 @@ def export_rows(wave: Wave, only: Collection[int] | None = None) -> list[ExportR
             "response__trial",
         )
     ]
+
+
+def rows_in_order(wave: Wave) -> Iterator[ExportRow]:
+    """The same by response, rater and time, as files want them, never all of them in memory."""
+    for some in Response.objects.of_wave(wave).keys_by_code():
+        yield from in_order(export_rows(wave, only=some))
+
+
+def raters_of(wave: Wave) -> list[str]:
+    """The pseudonyms of all who gave counted ratings in it."""
+    counted = Rating.objects.of_wave(wave).filter(superseded_by=None, kind=Kind.COUNTED)
+    return list(counted.order_by().values_list("rater__pseudonym", flat=True).distinct())
 
 
 def key_of(wave: Wave) -> str:

@@ -1,7 +1,9 @@
 """What was asked, of whom, and what came back."""
 
 import uuid
+from collections.abc import Iterator
 from datetime import datetime
+from itertools import islice
 from typing import Any, Self, TypeVar
 
 from django.core.exceptions import ValidationError
@@ -24,6 +26,7 @@ from runs.registry import (
 )
 
 M = TypeVar("M", bound=models.Model)
+READ_TOGETHER = 2000  # responses, where many are gone through: with their rows some megabytes
 
 
 class Instrument(models.TextChoices):
@@ -564,6 +567,12 @@ class ResponseQuerySet(AskedQuerySet["Response"]):
     def ready_to_rate(self) -> Self:
         """Those that raters may be shown as they are now."""
         return self.filter(Q(self_naming=[]) | Q(mask_decided_at__isnull=False))
+
+    def keys_by_code(self) -> Iterator[list[int]]:
+        """Their keys in the order of their random codes, as many as are read together."""
+        keys = self.order_by("code").values_list("pk", flat=True).iterator()
+        while some := list(islice(keys, READ_TOGETHER)):
+            yield some
 
     def count_by_status(self) -> dict[str, int]:
         counted = dict(self.order_by().values_list("status").annotate(n=models.Count("*")))

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 import redis
 from django.conf import settings
@@ -13,6 +14,7 @@ from rating.at_hand import forget
 from tests.chromium import CHROMIUM
 from tests.emptying import empty
 
+hypothesis.settings.load_profile("ci")  # the same examples each time, and no clock
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # Playwright's sync tests use the ORM
 
 

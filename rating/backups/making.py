@@ -15,6 +15,7 @@ from typing import IO, Any, Final
 from django.conf import settings
 from django.db import connection, models
 
+from compassion.snapshots import snapshot
 from rating.backups.form import (
     FORMAT,
     MANIFEST,
@@ -26,7 +27,6 @@ from rating.backups.form import (
     tables,
 )
 from rating.integrity.anchors import head, key_name
-from rating.integrity.checking import snapshot
 from rating.integrity.declared import columns_of
 from rating.integrity.sealing import seal_all
 

@@ -2,13 +2,13 @@
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
-from django.db import connection, transaction
+from django.db import connection
 
+from compassion.snapshots import snapshot
 from rating.consistency import faults
 from rating.events import walk_events
 from rating.integrity.anchors import Head, head, is_stamped, keys, unlike
@@ -83,27 +83,6 @@ def check(
             yield Finding("", "", said)
         for said in unlike_published():
             yield Finding("", "", said)
-
-
-@contextmanager
-def snapshot() -> Iterator[None]:
-    """All that is read within is of one moment, and nobody who writes waits for it."""
-    if connection.in_atomic_block:
-        yield
-        return
-    if connection.vendor == "sqlite":
-        mode = connection.transaction_mode  # type: ignore[attr-defined]
-        connection.transaction_mode = "DEFERRED"  # type: ignore[attr-defined]
-        try:
-            with transaction.atomic():
-                yield
-        finally:
-            connection.transaction_mode = mode  # type: ignore[attr-defined]
-        return
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        yield
 
 
 def _log(walked: Walked, kept: Shelf, say: Say) -> Iterator[Finding]:

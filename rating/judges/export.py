@@ -4,15 +4,17 @@ While the wave is blinded it says neither whose a response is nor which judge ju
 each would tell of whose family the response is not.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from django.db.models import Exists, OuterRef
+
 from rating.dimensions import dimensions_of
-from rating.export import SAID_BY, Cell, in_csv
+from rating.export import SAID_BY, Cell, csv_lines
 from rating.judges.tables import Answered, Judgement
-from runs.models import Wave
+from runs.models import Response, Wave
 
 FILE: Final = "judgements.csv"
 LONG: Final = (
@@ -45,19 +47,29 @@ class JudgementRow:
     told: tuple[str, str, str, str, int] | None = None
 
 
-def judgements_csv(rows: Iterable[JudgementRow], *, unblinded: bool = False) -> str:
-    """Return one line per judgement, by response, round and number, what stands first."""
-    ordered = sorted(rows, key=_order)
+def judgements_csv(rows: Iterable[JudgementRow], *, unblinded: bool = False) -> Iterator[str]:
+    """Yield one line per judgement, by response, round and number, what stands first."""
     header = (*LONG, *JUDGED_BY, *SAID_BY) if unblinded else LONG
-    return in_csv(header, [_line(row, unblinded=unblinded) for row in ordered])
+    return csv_lines(header, (_line(row, unblinded=unblinded) for row in rows))
 
 
-def judgement_rows(wave: Wave) -> list[JudgementRow]:
-    """Every judgement of the wave that was asked for and has come, replaced ones too."""
-    told = wave.unblinded_at is not None
+def judgement_rows(wave: Wave) -> Iterator[JudgementRow]:
+    """Every judgement of the wave that was asked for and has come, replaced ones too.
+
+    They come in the order of their file, and are never all in memory.
+    """
     _, dimension_of = dimensions_of(wave)
+    judged = Exists(Judgement.objects.filter(response=OuterRef("pk"), judging__wave=wave))
+    for some in Response.objects.of_wave(wave).filter(judged).keys_by_code():
+        yield from sorted(_rows_of(wave, some, dimension_of), key=_order)
+
+
+def _rows_of(
+    wave: Wave, responses: Collection[int], dimension_of: Mapping[int, str]
+) -> Iterator[JudgementRow]:
+    told = wave.unblinded_at is not None
     rows = (
-        Judgement.objects.filter(judging__wave=wave)
+        Judgement.objects.filter(judging__wave=wave, response__in=responses)
         .exclude(state=Answered.PENDING)
         .values_list(
             "response__code",
@@ -84,7 +96,7 @@ def judgement_rows(wave: Wave) -> list[JudgementRow]:
             "response__trial",
         )
     )
-    return [_row(row, dimension_of, told=told) for row in rows]
+    return (_row(row, dimension_of, told=told) for row in rows)
 
 
 def _row(row: tuple[Any, ...], dimension_of: Mapping[int, str], *, told: bool) -> JudgementRow:

@@ -23,7 +23,7 @@ from compassion.logs import Lines, Plain, clean
 from rating import layout, quotes
 from rating.blinding import AnchorText, Card, Turn
 from rating.document import Document, Facts, Heading, Paragraph, Table
-from rating.export import FORMULA, ExportRow, guarded, ratings_csv, unguarded
+from rating.export import FORMULA, ExportRow, guarded, in_order, ratings_csv, unguarded
 from rating.facets_file import facets_txt
 from rating.forms import VIEWS, Entry
 from rating.marks import numbered
@@ -152,7 +152,7 @@ def tables(texts: Sequence[Hostile]) -> Iterator[str]:
     ]
     notes = sorted(row.note for row in rows)
     for name, made in (
-        ("ratings.csv", ratings_csv(rows)),
+        ("ratings.csv", "".join(ratings_csv(in_order(rows)))),
         ("figures.csv", as_csv(("note",), [[row.note] for row in rows])),
     ):
         read = list(csv.reader(io.StringIO(made, newline=""), strict=True))
@@ -166,7 +166,8 @@ def tables(texts: Sequence[Hostile]) -> Iterator[str]:
             yield f"{name}: a text did not come back as it went in"
     if any(unguarded(guarded(text)) != text for text in kept):
         yield "a guarded text is not its own again"
-    for line in facets_txt(rows[:500], (1, 2, 3, 4, 5), kept[0]).split("\r\n"):
+    for line in facets_txt(in_order(rows[:500]), (1, 2, 3, 4, 5), kept[0]):
+        line = line.removesuffix("\r\n")
         if len(line.splitlines()) > 1 or not line.isprintable():
             yield f"facets.txt: {line[:60]!r} is more than one line"
 

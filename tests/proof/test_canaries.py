@@ -217,7 +217,9 @@ def test_no_secret_of_the_environment_is_found_anywhere(
                 body = b"".join(answer.streaming_content) if answer.streaming else answer.content
                 pages[f"{role} {path}"] = body.decode(errors="replace") + repr(dict(answer.headers))
     Client().post(reverse("account_reset_password"), {"email": person.email})
-    files = {name: made.decode(errors="replace") for name, made in Exports(wave).files()}
+    files = {
+        name: b"".join(parts).decode(errors="replace") for name, parts in Exports(wave).files()
+    }
     place.workers[0].terminate()
     place.workers[0].wait(timeout=PATIENCE)
 

@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
 from pypdf import PdfReader
@@ -47,7 +48,11 @@ def wave(settings) -> Wave:
 
 @pytest.fixture
 def files(wave) -> dict[str, bytes]:
-    return dict(Exports(wave).files())
+    return made_of(wave)
+
+
+def made_of(wave) -> dict[str, bytes]:
+    return {name: b"".join(parts) for name, parts in Exports(wave).files()}
 
 
 def text_of(pdf: bytes) -> str:
@@ -86,7 +91,21 @@ def test_the_manifest_names_every_other_file_with_its_hash(files):
 
 
 def test_the_same_ratings_give_the_same_bytes(wave, files):
-    assert dict(Exports(wave).files()) == files
+    assert made_of(wave) == files
+
+
+def test_it_makes_no_difference_how_many_responses_are_read_together(wave, files, monkeypatch):
+    monkeypatch.setattr("runs.models.READ_TOGETHER", 1)
+
+    assert made_of(wave) == files
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_command_writes_the_same_files_as_of_one_moment(wave, files, tmp_path):
+    """Where it is not within a transaction already, it reads in one that refuses to write."""
+    call_command("report", wave.code, out=tmp_path)
+
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == files
 
 
 def test_every_column_and_key_is_in_the_dictionary_and_nothing_else(files):

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from rating.export import ExportRow
+from rating.export import ExportRow, in_order
 from rating.facets_file import facets_csv, facets_txt
 
 ROW = ExportRow(
@@ -32,8 +32,16 @@ ROWS = [
 ]
 
 
+def table(rows):
+    return "".join(facets_csv(in_order(rows)))
+
+
+def specification(rows, scale, title):
+    return "".join(facets_txt(in_order(rows), scale, title))
+
+
 def test_the_table_has_counted_ratings_alone_and_nothing_anybody_wrote():
-    read = list(csv.reader(io.StringIO(facets_csv(ROWS))))
+    read = list(csv.reader(io.StringIO(table(ROWS))))
 
     assert read == [
         ["response", "item", "dimension", "rater", "level"],
@@ -44,7 +52,7 @@ def test_the_table_has_counted_ratings_alone_and_nothing_anybody_wrote():
 
 
 def test_the_specification_names_each_number_and_holds_the_ratings():
-    lines = facets_txt(ROWS, [1, 2, 3, 4, 5], "w1").splitlines()
+    lines = specification(ROWS, [1, 2, 3, 4, 5], "w1").splitlines()
 
     assert lines[1:7] == [
         "Title = w1",
@@ -64,7 +72,7 @@ def test_the_specification_names_each_number_and_holds_the_ratings():
 
 
 def test_the_numbers_lead_back_to_the_table():
-    lines = facets_txt(ROWS, [1, 2, 3, 4, 5], "w1").splitlines()
+    lines = specification(ROWS, [1, 2, 3, 4, 5], "w1").splitlines()
     facets, data = [], lines[lines.index("Data =") + 1 :]
     for line in lines[lines.index("Labels =") + 1 : lines.index("Data =")]:
         if " = " in line:
@@ -78,31 +86,33 @@ def test_the_numbers_lead_back_to_the_table():
         for line in data
     ]
 
-    table = list(csv.reader(io.StringIO(facets_csv(ROWS))))[1:]
-    assert [[r, who, item, level] for r, item, _, who, level in table] == back
+    rated = list(csv.reader(io.StringIO(table(ROWS))))[1:]
+    assert [[r, who, item, level] for r, item, _, who, level in rated] == back
 
 
 def test_the_order_of_rows_changes_nothing():
-    assert facets_txt(ROWS[::-1], [1, 2, 3, 4, 5], "w1") == facets_txt(ROWS, [1, 2, 3, 4, 5], "w1")
-    assert facets_csv(ROWS[::-1]) == facets_csv(ROWS)
+    assert specification(ROWS[::-1], [1, 2, 3, 4, 5], "w1") == specification(
+        ROWS, [1, 2, 3, 4, 5], "w1"
+    )
+    assert table(ROWS[::-1]) == table(ROWS)
 
 
 def test_what_facets_would_read_as_its_own_is_a_blank():
     odd = [replace(ROW, item="A=1,B;2")]
 
-    text = facets_txt(odd, [0, 1, 2, 3, 4, 5], "one, two = 3")
+    text = specification(odd, [0, 1, 2, 3, 4, 5], "one, two = 3")
 
     assert "Title = one two 3" in text
     assert "1 = A 1 B 2" in text
 
 
 def test_a_level_off_the_scale_is_refused():
-    with pytest.raises(ValueError, match="level 4 is not on the scale 1, 2, 3"):
-        facets_txt(ROWS, [1, 2, 3], "w1")
+    with pytest.raises(ValueError, match="level 5 is not on the scale 1, 2, 3"):
+        specification(ROWS, [1, 2, 3], "w1")
     with pytest.raises(ValueError, match="FACETS has no level -1"):
-        facets_txt([], [-1, 0, 1], "w1")
+        specification([], [-1, 0, 1], "w1")
 
 
 def test_no_ratings_give_a_head_alone():
-    assert facets_csv([]) == "response,item,dimension,rater,level\r\n"
-    assert facets_txt([], [1, 2, 3, 4, 5], "w1").endswith("Data =\r\n")
+    assert table([]) == "response,item,dimension,rater,level\r\n"
+    assert specification([], [1, 2, 3, 4, 5], "w1").endswith("Data =\r\n")

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from compassion.snapshots import snapshot
 from rating.exports import Exports
 from runs.models import Wave
 
@@ -23,8 +24,10 @@ class Command(BaseCommand):
             raise CommandError(f"There is no wave {wave}; the waves are: {known or 'none yet'}.")
         try:
             out.mkdir(parents=True, exist_ok=True)
-            for name, content in Exports(found).files():
-                (out / name).write_bytes(content)
-                self.stdout.write(str(out / name))
+            with snapshot():
+                for name, parts in Exports(found).files():
+                    with (out / name).open("wb") as file:
+                        file.writelines(parts)
+                    self.stdout.write(str(out / name))
         except OSError as why:
             raise CommandError(f"{out} cannot be written: {why.strerror}.") from None
