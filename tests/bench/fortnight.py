@@ -142,7 +142,7 @@ class Fortnight(Site):
     environment_of_its_own = {
         "SESSION_HOURS": "20",
         "CARD_DISTANCE": "2",
-        "SEED_PERCENT": "10",
+        "SEED_PERCENT": "20",  # so that everybody meets a whole block of them
         "REPEAT_PERCENT": "5",
         "REPEAT_AFTER": "10",
         "GUESS_PERCENT": "10",

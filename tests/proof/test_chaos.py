@@ -260,7 +260,7 @@ def test_a_wave_survives_the_loss_of_workers_broker_and_database(place, stub):
 
     blows = [lose_a_worker, lose_the_broker, lose_the_database, lose_a_worker, lose_all]
     for number, blow in enumerate(blows, start=1):
-        share = number / (len(blows) + 2)
+        share = number / (len(blows) + 5)
         until(lambda share=share: place.ended() > share * ALL, f"{share:.0%} have ended")
         before = place.ended()
         blow()

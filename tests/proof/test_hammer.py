@@ -104,7 +104,7 @@ def test_whatever_fifty_raters_do_no_promise_is_broken(settings, percent):
         did = sum(
             pool.map(lambda n: anything(raters[n], admin, n, ends), range(RATERS)), Counter[str]()
         )
-        assert sealing.result() > 5
+        assert sealing.result() > 1
 
     assert did["submit"] > RATERS
     assert [str(one) for one in check(Walked())] == []

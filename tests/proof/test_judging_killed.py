@@ -19,6 +19,8 @@ pytestmark = [pytest.mark.proof, pytest.mark.django_db(transaction=True)]
 
 RESPONSES, JUDGES = 120, 3
 ANSWERS = 2 * RESPONSES
+#: What has ended when a worker is killed: so little that none can end all before it is.
+SHARES = (0.1, 0.25, 0.4)
 
 
 @pytest.fixture
@@ -41,7 +43,7 @@ def ended() -> int:
 
 
 def test_what_a_killed_worker_was_asking_judges_is_asked_by_the_next(place, stub):
-    services = [stub(delay=0.5, jitter=0.2, r429=0.03, r500=0.03) for _ in range(JUDGES)]
+    services = [stub(delay=1.2, jitter=0.4, r429=0.03, r500=0.03) for _ in range(JUDGES)]
     judges = [
         Subject.objects.create(
             developer="Lab",
@@ -59,7 +61,7 @@ def test_what_a_killed_worker_was_asking_judges_is_asked_by_the_next(place, stub
     until(lambda: ended() > 0, "the first answer is stored")
 
     kills = 0
-    for share in (0.15, 0.4, 0.65):
+    for share in SHARES:
         until(lambda share=share: ended() > share * ANSWERS, f"{share} are stored")
         kill(worker)
         kills += 1

@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from rating.models import Assignment, Rating, Slot, User
 from tests.factories import bank_data, make_bank, make_rater, make_wave
+from tests.services import PATIENCE
 
 pytestmark = [pytest.mark.proof, pytest.mark.django_db(transaction=True)]
 
@@ -26,7 +27,7 @@ def work_until_nothing_is_left(rater: User, together: Barrier, seed: int) -> Cou
     client = Client()
     client.force_login(rater)
     answers: Counter[str] = Counter()
-    together.wait(30)
+    together.wait(PATIENCE)
     try:
         for _ in range(RESPONSES * 4):
             answer = client.post(reverse("rating:start"))
