@@ -9,6 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -18,15 +19,19 @@ from django.utils.http import urlencode
 from compassion.logs import request_id, route_of
 from compassion.outages import CSRF_FIELD
 from rating.forms import SEALED
-from rating.models import User
+from rating.models import Assignment, ReviewHold, User
 from rating.second_factor import is_missing
 from rating.support import line_of
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
 log = logging.getLogger(__name__)
-# Where somebody finds what they sent to such a page without a session.
-FOUND_AT = {"rating:rate": "rating:queue", "rating:review": "rating:review_queue"}
+# Where somebody finds what they sent to such a page without a session, and what it was about.
+FOUND_AT: dict[str, tuple[str, type[Model]]] = {
+    "rating:rate": ("rating:queue", Assignment),
+    "rating:review": ("rating:review_queue", ReviewHold),
+}
+MOST_KEPT = 300_000  # letters: far more than the fields of a card have
 # Every few seconds, all day: no line of the log unless they are not well.
 ASKED_BY_MACHINES = ("/healthz", "/readyz")
 # What stays open to somebody who must first set up a second factor: what everybody may read, and
@@ -193,9 +198,13 @@ def _kept(request: HttpRequest) -> str:
     match = request.resolver_match
     if match is None or match.view_name not in FOUND_AT:
         return reverse("home")
+    found_at, cards = FOUND_AT[match.view_name]
     fields = {name: request.POST.getlist(name) for name in request.POST if name != CSRF_FIELD}
-    request.session[SEALED] = {"code": str(match.kwargs["code"]), "fields": fields}
-    return reverse(FOUND_AT[match.view_name])
+    size = sum(len(name) + sum(map(len, values)) for name, values in fields.items())
+    # Nobody need be signed in for this: else anything could be stored here, and as much of it.
+    if size <= MOST_KEPT and cards._default_manager.filter(code=match.kwargs["code"]).exists():
+        request.session[SEALED] = {"code": str(match.kwargs["code"]), "fields": fields}
+    return reverse(found_at)
 
 
 class NoStoreMiddleware:

@@ -109,7 +109,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     @cached_property
     def roles(self) -> frozenset[str]:
-        return frozenset(self.groups.values_list("name", flat=True))
+        return frozenset(group.name for group in self.groups.all())
 
     @cached_property
     def second_factor(self) -> bool:

@@ -23,6 +23,7 @@ from rating.limits import sender_of
 from rating.models import EventKind, Invitation, Role, User
 from rating.personal.erasing import erasure_of, give_back, keep_apart, lock_admins
 from rating.queue.writing import lock, log, writing
+from rating.tokens import ApiToken
 
 SALT = "rating.invitation"
 
@@ -40,6 +41,11 @@ class InvitationOnlyAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             lock(user.pk)
             if User.objects.filter(pk=user.pk, is_active=True).exists():
                 user.save(update_fields=["password"])
+
+    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
+        """By the account alone. allauth's has the host in it, which a sender can spell anew."""
+        login: str = credentials.get("email", credentials.get("username", ""))
+        return login.lower()
 
     def get_client_ip(self, request: HttpRequest) -> str:
         return sender_of(request)
@@ -105,7 +111,7 @@ def set_access(
     """Give somebody these roles and no other, and let them sign in or not.
 
     What they hold of a role they lose goes back to others; what they did stays. An account that is
-    closed has no session from then on, and its tokens open nothing.
+    closed has no session from then on, and its tokens have ended.
 
     Raises ``CannotChange``.
     """
@@ -124,6 +130,9 @@ def set_access(
         give_back(found, found.roles - set(roles) if may_come_in else Role.values, now)
         give_roles(found, roles)
         User.objects.filter(pk=found.pk).update(is_active=may_come_in)
+        if not may_come_in:
+            # Ended, and not only shut: it may be for a stolen one that the account is closed.
+            ApiToken.objects.filter(owner=found, revoked_at=None).update(revoked_at=now)
         log(
             EventKind.ACCESS,
             by.pk,

@@ -30,7 +30,7 @@ from rating.report import OVERALL, AgreementReport
 from rating.stats.agreement import REPLICATES
 from rating.unblinding import key_rows
 from runs.canonical import digest
-from runs.models import Response, Wave, WaveKind
+from runs.models import Response, ResponseQuerySet, Wave, WaveKind
 from runs.probed import probes_state
 
 CARE = (
@@ -143,9 +143,20 @@ def export_rows(wave: Wave, only: Collection[int] | None = None) -> list[ExportR
     ]
 
 
+def responses_told(wave: Wave) -> ResponseQuerySet:
+    """The responses whose single ratings leave the building by now: all, or nearly all.
+
+    While a wave of several subjects is blinded, what an item alone would tell the subject of waits
+    until another subject has answered that item.
+    """
+    found = Response.objects.of_wave(wave)
+    subjects = wave.runs.order_by().values("subject").distinct().count()
+    return found if wave.unblinded_at or subjects < 2 else found.of_items_of_several()
+
+
 def rows_in_order(wave: Wave) -> Iterator[ExportRow]:
     """The same by response, rater and time, as files want them, never all of them in memory."""
-    for some in Response.objects.of_wave(wave).keys_by_code():
+    for some in responses_told(wave).keys_by_code():
         yield from in_order(export_rows(wave, only=some))
 
 

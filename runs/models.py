@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 from django.utils.text import slugify
 
@@ -567,6 +567,16 @@ class ResponseQuerySet(AskedQuerySet["Response"]):
     def ready_to_rate(self) -> Self:
         """Those that raters may be shown as they are now."""
         return self.filter(Q(self_naming=[]) | Q(mask_decided_at__isnull=False))
+
+    def of_items_of_several(self) -> Self:
+        """Those of items that another subject of their wave has answered as well.
+
+        Of the others the item alone tells whose they are, to all who know who has answered what.
+        """
+        other = Response.objects.filter(
+            run__wave=OuterRef("run__wave"), item=OuterRef("item"), status=Status.COMPLETED
+        )
+        return self.filter(Exists(other.exclude(run__subject=OuterRef("run__subject"))))
 
     def keys_by_code(self) -> Iterator[list[int]]:
         """Their keys in the order of their random codes, as many as are read together."""

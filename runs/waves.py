@@ -387,6 +387,12 @@ def store_replies(
             'provider = "import" come from a file.'
         )
     with transaction.atomic():
+        # The wave before its runs, as whoever freezes it takes them.
+        if Wave.objects.select_for_update(no_key=True).get(pk=run.wave_id).ratings_frozen_at:
+            raise WaveRefused(
+                f"The ratings of {run.wave} are frozen: a reply that comes now would not be rated. "
+                "Plan a new wave."
+            )
         if Run.objects.select_for_update(no_key=True).get(pk=run.pk).state == RunState.CANCELLED:
             raise WaveRefused(f"{run} is cancelled, for good. Plan a new wave.")
         asked = Response.objects.filter(run=run)

@@ -95,6 +95,17 @@ def test_guessing_one_account_from_many_addresses_meets_its_limit(settings):
 
 
 @pytest.mark.django_db
+def test_guessing_one_account_under_other_names_of_the_site_meets_the_same_limit(settings):
+    settings.ALLOWED_HOSTS = ["localhost", "127.0.0.1"]
+    person = make_user(Role.RATER, password=PASSWORD)
+    names = ["localhost", "LOCALHOST", "localhost.", "localhost:81", "127.0.0.1", "127.0.0.1:82"]
+
+    found = [guess(person.email, Host=name).status_code for name in names]
+
+    assert found == [200] * 5 + [429]
+
+
+@pytest.mark.django_db
 def test_guessing_many_accounts_from_one_address_meets_its_limit_whatever_it_says_it_is(settings):
     settings.PROXIES = 1
     told = [

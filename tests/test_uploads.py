@@ -40,6 +40,21 @@ def test_an_upload_beyond_its_size_is_let_go_of_as_it_comes(maintainer, monkeypa
     assert not Wave.objects.exists()
 
 
+def test_many_files_in_one_request_get_no_further_than_one(client, monkeypatch):
+    """Also of somebody who is not signed in: what a form sends is read before anything is asked."""
+    written = []
+    monkeypatch.setattr(
+        TemporaryFileUploadHandler,
+        "receive_data_chunk",
+        lambda handler, raw_data, start: written.append(len(raw_data)),
+    )
+    files = {f"file{n}": SimpleUploadedFile(f"{n}.txt", b"x" * 2_600_000) for n in range(4)}
+
+    client.post(reverse("account_login"), files)
+
+    assert 2_500_000 <= sum(written) <= 2_600_000
+
+
 def test_a_form_that_is_too_large_is_refused_and_says_what_became_of_it(maintainer):
     answer = maintainer.post(reverse("runs:new"), {"title": "a" * 2_600_000})
 

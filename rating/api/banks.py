@@ -42,7 +42,7 @@ def list_items(request: ApiRequest, pk: int, limit: Limit = 50, after: After = "
     Of an item that is not published, the texts are left out: it is read on its own page alone.
     """
     of_all_waves(request)
-    bank = get_object_or_404(Bank.objects.only("pk"), pk=pk)
+    bank = get_object_or_404(Bank.objects.exclude(frozen_at=None).only("pk"), pk=pk)
     of = f"{ITEMS} {bank.pk}"
     wanted = Item.objects.filter(bank=bank)
     if key := begin_after(of, after):

@@ -23,6 +23,7 @@ from ninja.security import HttpBearer
 from rating.api.limits import count_address, count_token
 from rating.api.problems import Problem
 from rating.models import User
+from rating.second_factor import is_missing
 from rating.tokens import SCOPES, ApiToken
 from runs.models import Wave
 
@@ -63,7 +64,6 @@ class Token(HttpBearer):
         return self.authenticate(request, secret.strip())
 
     def authenticate(self, request: Any, token: str) -> Grant:
-        count_address(request, step=0).refuse_over()
         now = timezone.now()
         found = (
             ApiToken.objects.living(now)
@@ -73,6 +73,11 @@ class Token(HttpBearer):
         )
         if found is None:
             raise self._unknown(request, "This token opens nothing: it is unknown, or has ended.")
+        if is_missing(found.owner):
+            raise Problem(
+                "scope",
+                "The owner of this token must set up a second factor first: they sign in and do so.",
+            )
         limit = count_token(found)
         request.told |= limit.headers
         limit.refuse_over()

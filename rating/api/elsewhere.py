@@ -6,6 +6,7 @@ that is sent. So no request makes a counted one: what comes from outside is a da
 """
 
 import hashlib
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -30,6 +31,7 @@ router = Router(tags=["Ratings from elsewhere"])
 SETS = "elsewhere"
 OPTIONAL = ("dimension", "item")  # where one rating has it, all must
 MOST_ROWS = 20_000
+MOST_DIMENSIONS = 50  # each has figures of its own, worked out while the sender waits
 KEPT = 3600  # seconds
 CAUTION = (
     "These ratings were made elsewhere. Who gave them, how blind, and after seeing what, is not "
@@ -49,6 +51,12 @@ def bring_ratings(request: ApiRequest, sent: ElsewhereIn, idempotency_key: Key) 
             "too-large",
             f"{len(sent.ratings):,} ratings; at most {MOST_ROWS:,} are one set.",
             most=MOST_ROWS,
+        )
+    if (dimensions := len({one.dimension for one in sent.ratings})) > MOST_DIMENSIONS:
+        raise Problem(
+            "too-large",
+            f"{dimensions:,} dimensions; at most {MOST_DIMENSIONS} are told of one set.",
+            most=MOST_DIMENSIONS,
         )
     scale, words = _scale(sent.scale)
     told = [name for name in OPTIONAL if any(getattr(one, name) for one in sent.ratings)]
@@ -167,7 +175,7 @@ def _written(level: float | str | None) -> str:
     """A level as a file has it."""
     if level is None:
         return ""
-    return level if isinstance(level, str) else f"{level:g}"
+    return level if isinstance(level, str) else f"{Decimal(repr(level)).normalize():f}"
 
 
 def _figures(

@@ -16,8 +16,7 @@ from rating.exports import agreement_figures
 from rating.item_figures import record_figures
 from rating.models import Exposure, Rating, Saw
 from rating.publishing import acts
-from rating.wave_report import export_rows
-from runs.models import Response
+from rating.wave_report import export_rows, responses_told
 
 router = Router(tags=["Figures"])
 RATINGS = "ratings"
@@ -73,7 +72,8 @@ def list_ratings(request: ApiRequest, wave: str, limit: Limit = 50, after: After
     """Every rated response with its ratings, in the order of the random codes, which says nothing.
 
     Whoever has read this no longer rates this wave, as with the file of ratings. Whose response
-    each is stands there once the wave is unblinded.
+    each is stands there once the wave is unblinded; until then, responses of an item that one
+    subject alone has answered are left out.
     """
     found = wave_of(request, wave)
     told = found.unblinded_at is not None
@@ -83,7 +83,7 @@ def list_ratings(request: ApiRequest, wave: str, limit: Limit = 50, after: After
     )
     of = f"{RATINGS} {found.pk}"
     standing = Rating.objects.filter(response=OuterRef("pk"), superseded_by=None)
-    wanted = Response.objects.of_wave(found).filter(Exists(standing))
+    wanted = responses_told(found).filter(Exists(standing))
     if key := begin_after(of, after):
         wanted = wanted.filter(code__gt=UUID(key[0]))
     rows = wanted.only("pk", "code").order_by("code")[: limit + 1]

@@ -52,21 +52,21 @@ def count_token(token: ApiToken) -> Limit:
     return _counted("token", str(token.code), settings.API_REQUESTS_A_MINUTE)
 
 
-def count_address(request: HttpRequest, *, step: int = 1) -> Limit:
-    """One more request from this address without a token that is right; with 0, how it stands."""
+def count_address(request: HttpRequest) -> Limit:
+    """One more request from this address without a token that is right."""
     try:
         address = str(get_adapter(request).get_client_ip(request))
     except PermissionDenied:  # a proxy that speaks through a socket has none, and names none
         address = "unknown"
-    return _counted("address", address, settings.API_REQUESTS_A_MINUTE_BY_ADDRESS, step)
+    return _counted("address", address, settings.API_REQUESTS_A_MINUTE_BY_ADDRESS)
 
 
-def _counted(name: str, whose: str, most: int, step: int = 1) -> Limit:
+def _counted(name: str, whose: str, most: int) -> Limit:
     now = int(time.time())
     key = f"api:{name}:{whose}:{now // WINDOW}"
     cache.add(key, 0, 2 * WINDOW)
     try:
-        used = cache.incr(key, step) if step else cache.get(key, 0)
+        used = cache.incr(key)
     except ValueError:  # it was emptied in this very moment
-        used = step
+        used = 1
     return Limit(name, most, used, WINDOW - now % WINDOW)

@@ -10,6 +10,7 @@ from rating.api.once import Key, once
 from rating.api.problems import Problem
 from rating.api.shapes import RepliesIn, RepliesOut
 from rating.api.waves import run_of
+from rating.models import Exposure, Saw
 from runs.models import Response
 from runs.refusals import WaveRefused
 from runs.waves import RowsRefused, store_replies
@@ -21,7 +22,10 @@ router = Router(tags=["Replies"])
     "/waves/{slug:wave}/responses", response={201: RepliesOut}, auth=Token("write:responses")
 )
 def import_responses(request: ApiRequest, wave: str, sent: RepliesIn, idempotency_key: Key) -> Any:
-    """Store replies of a run whose subject is imported: all that are sent, or none of them."""
+    """Store replies of a run whose subject is imported: all that are sent, or none of them.
+
+    Whoever has sent replies no longer rates this wave: they know whose these are.
+    """
     found = wave_of(request, wave)
     if len(sent.responses) > settings.API_ROWS:
         raise Problem(
@@ -50,6 +54,8 @@ def import_responses(request: ApiRequest, wave: str, sent: RepliesIn, idempotenc
             ) from None
         except WaveRefused as why:
             raise Problem("refused", " ".join(why.faults)) from None
+        # Whoever sends it has its words and its maker before them: they do not rate this wave.
+        Exposure.objects.create(person=request.auth.person, saw=Saw.SUBJECTS, wave=found)
         answer = {
             "wave": found.code,
             "subject": run.subject.code,

@@ -11,7 +11,7 @@ from rating.api.paging import After, Limit, begin_after, page_of
 from rating.api.problems import Problem
 from rating.api.shapes import PendingPage, ProgressOut, WaveOut, WavePage
 from rating.models import Slot, SlotState
-from runs.models import Response, Run, Wave
+from runs.models import Provider, Response, Run, Wave
 from runs.progress import progress_of
 from runs.stages import stages_of
 
@@ -105,8 +105,13 @@ def list_pending(
     limit: Limit = 50,
     after: After = "",
 ) -> Any:
-    """The trials of one run that have no reply yet, in the order of its plan."""
+    """The trials of one imported run that have no reply yet, in the order of its plan."""
     run = run_of(wave_of(request, wave), subject, condition)
+    if run.subject.provider != Provider.IMPORT:
+        # Nobody need know it of others, and beside single ratings it would tell whose they are.
+        raise Problem(
+            "refused", f"{run.subject} is asked by workers: nothing of it is sent by a program."
+        )
     of = f"{PENDING} {run.pk}"
     wanted = Response.objects.filter(run=run).pending().select_related("item")
     if key := begin_after(of, after):

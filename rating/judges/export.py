@@ -14,7 +14,8 @@ from django.db.models import Exists, OuterRef
 from rating.dimensions import dimensions_of
 from rating.export import SAID_BY, Cell, csv_lines
 from rating.judges.tables import Answered, Judgement
-from runs.models import Response, Wave
+from rating.wave_report import responses_told
+from runs.models import Wave
 
 FILE: Final = "judgements.csv"
 LONG: Final = (
@@ -60,7 +61,7 @@ def judgement_rows(wave: Wave) -> Iterator[JudgementRow]:
     """
     _, dimension_of = dimensions_of(wave)
     judged = Exists(Judgement.objects.filter(response=OuterRef("pk"), judging__wave=wave))
-    for some in Response.objects.of_wave(wave).filter(judged).keys_by_code():
+    for some in responses_told(wave).filter(judged).keys_by_code():
         yield from sorted(_rows_of(wave, some, dimension_of), key=_order)
 
 

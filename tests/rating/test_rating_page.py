@@ -311,6 +311,19 @@ def test_what_was_sent_without_a_session_is_there_after_signing_in(client, card,
     assert Draft.objects.get().content["level"] == 4
 
 
+def test_nobody_fills_the_sessions_with_what_is_no_card_or_too_much(client, card):
+    client.logout()
+    nothing = reverse("rating:rate", args=[uuid4()])
+    for url, note in (
+        (nothing, "words"),
+        (reverse("rating:rate", args=[card.code]), "w" * 400_000),
+    ):
+        answer = client.post(url, {"note": note})
+
+        assert answer.url == f"{reverse('account_login')}?next=%2Frate%2F"
+        assert "sealed" not in client.session
+
+
 def test_what_was_sent_without_a_session_is_nobody_elses(client, card):
     client.logout()
     post(client, card, level=4, note="typed while signed out")

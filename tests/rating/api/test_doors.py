@@ -9,6 +9,7 @@ from django.utils import timezone
 from rating.api import keys
 from rating.api.app import _operations, scopes
 from rating.models import Event, EventKind, Role
+from rating.people import set_access
 from rating.tokens import SCOPES, ApiToken
 from runs.models import Wave
 from tests.factories import make_user, make_wave, rated
@@ -112,6 +113,23 @@ def test_without_a_living_token_nothing_is_opened(calls):
     for program in (none, garbage, lower, ended, Program(old, secret), left):
         assert set(answers(program, calls).values()) == {401}
     assert set(answers(lost, calls).values()) == {403}
+
+
+def test_a_token_of_somebody_without_the_factor_they_must_have_opens_nothing(calls, settings):
+    program = program_of()
+    settings.SECOND_FACTOR = True
+
+    assert set(answers(program, calls).values()) == {403}
+    assert "set up a second factor" in program.get("/waves").json()["detail"]
+
+
+def test_a_token_does_not_come_back_with_the_account_that_was_closed(program):
+    admin, now = make_user(Role.ADMIN), timezone.now()
+    for may_come_in in (False, True):
+        roles = [Role.MAINTAINER]
+        set_access(program.person, admin, roles, may_come_in=may_come_in, reason="A.", now=now)
+
+    assert program.get("/waves").status_code == 401
 
 
 def test_a_token_for_one_wave_finds_no_other_and_nothing_that_is_of_none(calls, run):

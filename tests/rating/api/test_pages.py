@@ -6,7 +6,8 @@ from datetime import timedelta
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
@@ -168,3 +169,16 @@ def test_what_a_terminal_cannot_make_it_says(capsys):
             call_command("token", "make", *words)
     with pytest.raises(CommandError, match="no token that begins with"):
         call_command("token", "end", "cmpn_")
+
+
+def test_the_list_of_tokens_asks_the_same_of_many_as_of_few(client):
+    signed_in(client, Role.ADMIN)
+    asked = []
+    for _ in range(2):
+        for _ in range(3):
+            program_of()
+        with CaptureQueriesContext(connection) as statements:
+            client.get(reverse("rating:api_tokens"))
+        asked.append(len(statements))
+
+    assert asked[0] == asked[1]
