@@ -183,7 +183,7 @@ class Exports:
             "report.html": self._html,
             "report.pdf": lambda: as_pdf(wave_document(wave, self.report)),
             "report.json": self._json,
-            "ratings.csv": lambda: ratings_csv(rows_in_order(wave), unblinded=told),
+            "ratings.csv": lambda: ratings_csv(rows_in_order(wave, quotes=True), unblinded=told),
             "ratings_wide.csv": lambda: ratings_wide_csv(rows_in_order(wave), raters_of(wave)),
             "facets.csv": lambda: facets_csv(rows_in_order(wave)),
             "facets.txt": lambda: facets_txt(rows_in_order(wave), wave.bank.levels, wave.code),

@@ -89,11 +89,14 @@ def _make(wave: Wave, state: str, now: datetime) -> WaveReport:
     )
 
 
-def export_rows(wave: Wave, only: Collection[int] | None = None) -> list[ExportRow]:
+def export_rows(
+    wave: Wave, only: Collection[int] | None = None, *, quotes: bool = True
+) -> list[ExportRow]:
     """Every rating of the wave, counted or not, under code names. Superseded ones are left out.
 
     Whose response each is of is told of an unblinded wave alone. ``only`` names the responses
-    whose ratings are wanted, if not all are.
+    whose ratings are wanted, if not all are. The words of ``quotes`` come out of long texts: who
+    has no use for them does without.
     """
     ratings = Rating.objects.of_wave(wave)
     written = Quote.objects.filter(rating__response__run__wave=wave)
@@ -102,7 +105,7 @@ def export_rows(wave: Wave, only: Collection[int] | None = None) -> list[ExportR
         written = written.filter(rating__response__in=only)
     told = wave.unblinded_at is not None
     _, dimension_of = dimensions_of(wave)
-    quotes = words_of(written)
+    words = words_of(written) if quotes else {}
     return [
         ExportRow(
             response=str(row["response__code"]),
@@ -114,7 +117,7 @@ def export_rows(wave: Wave, only: Collection[int] | None = None) -> list[ExportR
             level=row["anchor__level"],
             confidence=row["confidence"],
             critical_harm=row["critical_harm"],
-            quotes=tuple(words.text for words in quotes.get(row["pk"], ())),
+            quotes=tuple(one.text for one in words.get(row["pk"], ())),
             note=row["note"],
             rated_at=row["rated_at"],
             subject=row["response__run__subject__code"] if told else "",
@@ -154,10 +157,10 @@ def responses_told(wave: Wave) -> ResponseQuerySet:
     return found if wave.unblinded_at or subjects < 2 else found.of_items_of_several()
 
 
-def rows_in_order(wave: Wave) -> Iterator[ExportRow]:
+def rows_in_order(wave: Wave, *, quotes: bool = False) -> Iterator[ExportRow]:
     """The same by response, rater and time, as files want them, never all of them in memory."""
     for some in responses_told(wave).keys_by_code():
-        yield from in_order(export_rows(wave, only=some))
+        yield from in_order(export_rows(wave, only=some, quotes=quotes))
 
 
 def raters_of(wave: Wave) -> list[str]:
