@@ -59,6 +59,12 @@ def faults() -> Iterator[str]:
     for place in counted.filter(~Exists(its_slot)).values_list("response", "slot"):
         yield f"rated slots: {place} is not kept"
     yield from _held()
+    single = Slot.objects.order_by().values("response").annotate(n=Count("pk")).exclude(n=2)
+    for row in single:
+        yield f"response {row['response']} has {row['n']} slots, and not two"
+    early = Slot.objects.filter(state=SlotState.CLOSED, wave__ratings_frozen_at=None)
+    for number in early.values_list("pk", flat=True):
+        yield f"slot {number} is closed, though the ratings of its wave are not frozen"
     late = Slot.objects.filter(
         wave__ratings_frozen_at__isnull=False, state__in=[SlotState.OPEN, SlotState.HELD]
     )

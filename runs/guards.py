@@ -162,11 +162,35 @@ def all_marks() -> list[Mark]:
 
 
 def missing(connection: BaseDatabaseWrapper) -> list[str]:
-    """The names of triggers that should stand in the database, and do not."""
+    """The names of triggers that should stand in the database, and do not, or not as they should.
+
+    One that is switched off, or does something else, does not stand.
+    """
     guards = all_guards()
     wanted: list[Guard | Mark] = [*guards, *no_truncate(guards, connection.vendor), *all_marks()]
-    standing = installed(connection)
-    return sorted({one.name for one in wanted} - standing)
+    standing = _doing(connection)
+    return sorted(
+        {one.name for one in wanted if standing.get(one.name) != _does(one, connection.vendor)}
+    )
+
+
+def _does(one: Guard | Mark, vendor: str) -> str:
+    """What a trigger does, as its database keeps it: on PostgreSQL, the text of its function."""
+    first, second = sql_for(one, vendor)
+    return first.split("$$")[1] if vendor == "postgresql" else second
+
+
+def _doing(connection: BaseDatabaseWrapper) -> dict[str, str]:
+    """What each trigger in the database does, of those that are not switched off."""
+    question = (
+        "SELECT t.tgname, p.prosrc FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid"
+        " WHERE NOT t.tgisinternal AND t.tgenabled IN ('O', 'A')"
+        if connection.vendor == "postgresql"
+        else "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(question)
+        return dict(cursor.fetchall())
 
 
 def install(sender: AppConfig, using: str = DEFAULT_DB_ALIAS, **_: Any) -> None:

@@ -21,6 +21,9 @@ LEFT_OUT: Final = ("django_session",)
 #: What ``migrate`` puts into a new database by itself.
 MADE_BY_MIGRATE: Final = ("auth_group", "auth_permission", "django_content_type", "rating_touch")
 
+#: What a worker writes by itself: that it is there, and seals of what ``migrate`` made.
+MADE_BY_WORKERS: Final = ("rating_heartbeat", "rating_seal")
+
 
 class BadBackup(ValueError):
     """A file that cannot be restored, with the fault and the way on."""

@@ -18,6 +18,7 @@ from django.db import connection, models, transaction
 from rating.backups.form import (
     FORMAT,
     MADE_BY_MIGRATE,
+    MADE_BY_WORKERS,
     MANIFEST,
     BadBackup,
     chunks,
@@ -31,7 +32,9 @@ from rating.integrity.declared import columns_of
 from runs.guards import GUARDED, install, lift
 
 CHUNK: Final = 500
-LONGEST: Final = 256_000_000  # bytes of one row
+LONGEST: Final = (
+    1_400_000_000  # bytes of one row: PostgreSQL's longest value, as it is written here
+)
 #: What reading a file raises that is no zip file, or not all of one.
 TORN: Final = (
     OSError,
@@ -82,11 +85,13 @@ def read_manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
         manifest: dict[str, Any] = json.loads(archive.read(MANIFEST))
         form, listed = manifest["format"], dict(manifest["tables"])
         theirs = set(manifest["migrations"])
-        dict(manifest["files"])
+        files = dict(manifest["files"])
     except (KeyError, TypeError, ValueError) as why:
         if isinstance(why, BadBackup):
             raise
         raise BadBackup("It has no manifest that can be read: it is no backup, or torn.") from None
+    if strange := [name for name in files if Path(name).name != name or name in ("", "..")]:
+        raise BadBackup(f"It names a file {strange[0]!r}, which is a path and no name.")
     if form != FORMAT:
         raise BadBackup(f"It is of the format {form}; this program reads {FORMAT}.")
     ours = set(migrations())
@@ -143,7 +148,7 @@ def _see_that_nothing_is_there() -> None:
     there = set(connection.introspection.table_names())
     for model in tables():
         table = model._meta.db_table
-        if table in MADE_BY_MIGRATE or table not in there:
+        if table in (*MADE_BY_MIGRATE, *MADE_BY_WORKERS) or table not in there:
             continue
         if model._base_manager.order_by().exists():
             raise BadBackup(
@@ -187,8 +192,17 @@ def _go_on_counting(cursor: Any, every: list[type[models.Model]]) -> None:
 
 
 def _put_files(archive: zipfile.ZipFile, manifest: dict[str, Any], say: Say) -> None:
+    """What stood beside the database. By now that is restored, whatever becomes of these."""
     for name in manifest["files"]:
-        target = Path(settings.VAR_DIR) / "restored" / Path(name).name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(_read(archive, f"files/{name}"))
+        target = Path(settings.VAR_DIR) / "restored" / name
+        content = _read(archive, f"files/{name}")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+        except OSError as why:
+            say(
+                f"The database is restored. {target} cannot be written ({why.strerror}): take "
+                f"files/{name} out of the backup yourself, and name it in SUPPORT_LINES_FILE."
+            )
+            continue
         say(f"{target} is the list of support lines: name it in SUPPORT_LINES_FILE.")

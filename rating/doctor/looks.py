@@ -509,6 +509,8 @@ def all_looks(now: datetime) -> Iterator[Line]:
             found = list(one(now))
         except DatabaseError as why:
             found = [_silent(why)]
+        except Exception as why:
+            found = [_unlooked(one, why)]
         whole = whole and not any(
             line.what in ("Database", "Migrations") and line.state == "wrong" for line in found
         )
@@ -520,6 +522,18 @@ def all_looks(now: datetime) -> Iterator[Line]:
             yield from one(now)
         except DatabaseError as why:
             yield _silent(why)
+        except Exception as why:
+            yield _unlooked(one, why)
+
+
+def _unlooked(one: Look, why: Exception) -> Line:
+    """What a look broke off at: the next is looked at all the same."""
+    return wrong(
+        one.__name__.replace("_", " ").capitalize(),
+        f"could not be looked at: {type(why).__name__}: {why}",
+        "What is set there cannot be read.",
+        "correct it, and ask again",
+    )
 
 
 def _silent(why: DatabaseError) -> Line:

@@ -82,6 +82,11 @@ def _beside_the_database(
         ]
         if not places:
             said.append(f"The log of this database goes through event {log['event']}, as it says.")
+    if kind != PUBLIC:
+        said.append(
+            "It is an internal bundle: its rows were not compared with those of this database. "
+            "It agrees with itself, which whoever made it anew could bring about."
+        )
     if kind == PUBLIC:
         # A manifest holds the hashes of all other files; unpacked files are zipped in another way.
         same = manifest == json.loads(read_manifest(bytes(published.bundle)))

@@ -37,10 +37,12 @@ def seal_rows(lots: int | None = None) -> int:
     # What comes meanwhile waits for the next time: where people rate all the time, this ends too.
     last = Touch.objects.aggregate(last=Max("pk"))["last"] or 0
     # What is sealed is deleted, and PostgreSQL would walk over it again for each lot.
-    behind = 0
+    behind: int | None = None
     for lot in count() if lots is None else range(lots):
         with sealing():
-            waiting = Touch.objects.filter(pk__gt=behind, pk__lte=last).order_by("pk")
+            waiting = Touch.objects.filter(pk__lte=last).order_by("pk")
+            if behind is not None:
+                waiting = waiting.filter(pk__gt=behind)
             touches = list(waiting[:PAGE])
             if not touches and (lot or not _log_went_on()):
                 break

@@ -10,8 +10,9 @@ from pathlib import Path
 TABLES = """
 CREATE TABLE sealed (
     t TEXT, k TEXT, shape INTEGER, f TEXT, m TEXT, twice INTEGER DEFAULT 0, seen INTEGER DEFAULT 0,
-    PRIMARY KEY (t, k)
+    gone INTEGER DEFAULT 0, PRIMARY KEY (t, k)
 ) WITHOUT ROWID;
+CREATE TABLE before (t TEXT, k TEXT, shape INTEGER, f TEXT, PRIMARY KEY (t, k, shape)) WITHOUT ROWID;
 CREATE TABLE touched (t TEXT, k TEXT, PRIMARY KEY (t, k)) WITHOUT ROWID;
 CREATE TABLE acts (k TEXT PRIMARY KEY, rated INTEGER, taken INTEGER) WITHOUT ROWID;
 """
@@ -19,12 +20,18 @@ CREATE TABLE acts (k TEXT PRIMARY KEY, rated INTEGER, taken INTEGER) WITHOUT ROW
 
 @dataclass(frozen=True)
 class Kept:
-    """The last that was sealed of a row; ``twice`` if what never changes was sealed differently."""
+    """The last that was sealed of a row.
+
+    ``twice``: what never changes was sealed differently. ``gone``: it was sealed as taken away once.
+    ``before``: what never changes as it was sealed by other columns, by their shape.
+    """
 
     shape: int
     fixed: str | None
     moving: str | None
     twice: bool
+    gone: bool = False
+    before: tuple[tuple[int, str], ...] = ()
 
 
 class Shelf:
@@ -33,14 +40,24 @@ class Shelf:
     def __init__(self, path: Path) -> None:
         self.db = sqlite3.connect(path, isolation_level=None)
         self.db.executescript(f"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; {TABLES} BEGIN;")
+        self._shapes: dict[str, set[int]] = {}
 
-    def seal(self, table: str, shape: int, rows: Iterable[Sequence[str | None]]) -> None:
+    def seal(self, table: str, shape: int, rows: Sequence[Sequence[str | None]]) -> None:
+        shapes = self._shapes.setdefault(table, set())
+        shapes.add(shape)
+        if len(shapes) > 1:
+            self.db.executemany(
+                "INSERT OR IGNORE INTO before SELECT t, k, shape, f FROM sealed"
+                " WHERE t = ? AND k = ? AND shape <> ? AND f IS NOT NULL",
+                ((table, key, shape) for key, *_ in rows),
+            )
         self.db.executemany(
-            "INSERT INTO sealed (t, k, shape, f, m) VALUES (?, ?, ?, ?, ?)"
+            "INSERT INTO sealed (t, k, shape, f, m, gone) VALUES (?1, ?2, ?3, ?4, ?5, ?4 IS NULL)"
             " ON CONFLICT (t, k) DO UPDATE SET"
-            # A row that was taken away, or sealed with other columns, has nothing to be held to.
+            # A row that was taken away, or sealed with other columns, is no change of this one.
             " twice = twice OR (f IS NOT NULL AND excluded.f IS NOT NULL"
             " AND shape = excluded.shape AND f <> excluded.f),"
+            " gone = gone OR excluded.f IS NULL,"
             " shape = excluded.shape, f = excluded.f, m = excluded.m",
             ((table, key, shape, fixed, moving) for key, fixed, moving in rows),
         )
@@ -59,10 +76,19 @@ class Shelf:
     def kept(self, table: str, keys: Sequence[str]) -> dict[str, Kept]:
         marks = ", ".join("?" * len(keys))
         found = self.db.execute(
-            f"SELECT k, shape, f, m, twice FROM sealed WHERE t = ? AND k IN ({marks})",
+            f"SELECT k, shape, f, m, twice, gone FROM sealed WHERE t = ? AND k IN ({marks})",
             [table, *keys],
         )
-        return {key: Kept(shape, f, m, bool(twice)) for key, shape, f, m, twice in found}
+        before: dict[str, list[tuple[int, str]]] = {}
+        if len(self._shapes.get(table, ())) > 1:
+            for key, shape, fixed in self.db.execute(
+                f"SELECT k, shape, f FROM before WHERE t = ? AND k IN ({marks})", [table, *keys]
+            ):
+                before.setdefault(key, []).append((shape, fixed))
+        return {
+            key: Kept(shape, f, m, bool(twice), bool(gone), tuple(before.get(key, ())))
+            for key, shape, f, m, twice, gone in found
+        }
 
     def touched(self, table: str, keys: Sequence[str]) -> set[str]:
         marks = ", ".join("?" * len(keys))

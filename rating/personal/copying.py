@@ -34,6 +34,7 @@ from rating.models import (
     ReviewHold,
     User,
 )
+from rating.personal.erasing import is_theirs
 from rating.queue.writing import log
 
 CHUNK: Final = 500
@@ -123,7 +124,7 @@ def _factors(person: User) -> Iterator[Row]:
 
 def _sessions(person: User) -> Iterator[Row]:
     for one in Session.objects.iterator(chunk_size=CHUNK):
-        if one.get_decoded().get("_auth_user_id") == str(person.pk):
+        if is_theirs(one, person.pk):
             yield {"ends_at": one.expire_date}
 
 

@@ -194,8 +194,20 @@ def _no_address(person: User) -> str:
 def _end_sessions(pk: int) -> None:
     """Take away their sessions, which hold whose they are inside alone."""
     for one in Session.objects.iterator(chunk_size=500):
-        if one.get_decoded().get("_auth_user_id") == str(pk):
+        if is_theirs(one, pk):
             one.delete()
+
+
+def is_theirs(session: Session, pk: int) -> bool:
+    """Whether a session is somebody's: also one that waits for the code after the password."""
+    held = session.get_decoded()
+    begun = held.get("account_login")
+    owners = [
+        held.get("_auth_user_id"),
+        held.get("account_authentication_methods_user"),
+        begun.get("user_pk") if isinstance(begun, dict) else None,
+    ]
+    return str(pk) in map(str, owners)
 
 
 #: What the page and the command say becomes of what is held.

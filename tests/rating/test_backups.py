@@ -21,6 +21,7 @@ from rating.backups import restoring
 from rating.backups.form import MANIFEST, BadBackup, as_line, from_line, member, tables
 from rating.backups.making import STAMP, stream_backup, write_backup
 from rating.backups.restoring import read_manifest, restore
+from rating.heartbeats import Heartbeat
 from rating.integrity.anchors import head
 from rating.integrity.declared import all_models
 from rating.models import Rating
@@ -161,6 +162,42 @@ def test_a_database_with_something_in_it_is_left_alone(backup):
         call_command("restore", str(backup))
 
     assert Rating.objects.count() == before > 0
+
+
+def test_a_worker_that_has_been_there_is_no_reason_to_refuse(db):
+    Heartbeat.objects.create(worker="w", seen_at=timezone.now(), database_at=timezone.now())
+
+    restoring._see_that_nothing_is_there()
+
+
+def with_a_file(named):
+    def change(name, old):
+        if name != MANIFEST:
+            return old
+        return json.dumps(json.loads(old) | {"files": {named: "0"}}).encode()
+
+    return change
+
+
+@pytest.mark.parametrize("name", ["..", "", "a/b", "/a"])
+def test_a_file_beside_it_is_named_by_a_name_alone(small, empty, name):
+    with pytest.raises(BadBackup, match="which is a path and no name"):
+        restore(changed(small, with_a_file(name)))
+
+
+def test_what_stood_beside_and_cannot_be_written_is_said_once_all_is_restored(tmp_path, settings):
+    settings.VAR_DIR = tmp_path
+    (tmp_path / "restored").touch()
+    with zipfile.ZipFile(tmp_path / "backup.zip", "w") as archive:
+        archive.writestr("files/lines.toml", "x")
+    said: list[str] = []
+
+    with zipfile.ZipFile(tmp_path / "backup.zip") as archive:
+        restoring._put_files(archive, {"files": {"lines.toml": "0"}}, said.append)
+
+    [line] = said
+    assert line.startswith("The database is restored.")
+    assert "take files/lines.toml out of the backup yourself" in line
 
 
 @pytest.mark.parametrize("left", [0, 1, 100, 0.5, 0.99])

@@ -3,10 +3,12 @@
 import io
 import json
 import os
+import re
 import sqlite3
 import sys
 from collections import namedtuple
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -288,6 +290,20 @@ def test_support_lines(settings, tmp_path):
     settings.SUPPORT_LINES_FILE.write_text("")
     settings.SUPPORT_LINE = ""
     assert {line.what for line in looks.support(NOW)} == {"Support lines", "Support line"}
+
+
+def test_a_look_that_breaks_off_is_told_and_the_others_go_on(settings, tmp_path):
+    settings.SUPPORT_LINES_FILE = tmp_path / "lines.toml"
+    lines = Path("fixtures/support_lines.toml").read_text("utf-8")
+    settings.SUPPORT_LINES_FILE.write_text(
+        re.sub(r"(?m)^checked = .*$", 'checked = "spring"', lines)
+    )
+
+    told = {line.what: line for line in looks.all_looks(NOW)}
+
+    assert told["Support"].state == State.WRONG
+    assert "could not be looked at: ValueError" in told["Support"].found
+    assert len(told) > 10
 
 
 def test_what_reports_are_made_with(settings, tmp_path, monkeypatch):

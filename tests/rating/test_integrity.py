@@ -4,11 +4,13 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date, timedelta
 from typing import Any
 from uuid import UUID
 
 import pytest
+from django.apps import apps
 from django.contrib.auth.models import Group
 from django.core.management import CommandError, call_command
 from django.db import DataError, IntegrityError, connection, models, transaction
@@ -34,7 +36,7 @@ from rating.models import Event, Quote, Rating, Role, SkipReason, Slot, User
 from rating.publishing import acts
 from rating.queue import skip, undo
 from rating.seals import Seal, Touch
-from runs.guards import lifted, missing
+from runs.guards import GUARDED, all_guards, install, lifted, missing
 from runs.models import Anchor, Response
 from tests.factories import bank_data, leased, make_bank, make_rater, make_user, make_wave, rated
 from tests.rating import sealed_world
@@ -649,3 +651,122 @@ def test_a_worker_with_much_to_seal_says_meanwhile_that_it_is_there(ratings, mon
     assert beats[0] - beats[1] == 20
     assert not Touch.objects.exists()
     assert found() == []
+
+
+# Whoever takes the guards away, and leaves the marks
+
+
+@contextmanager
+def guards_away() -> Iterator[None]:
+    """As somebody who owns the database can have it; what is written is marked all the same."""
+    with connection.cursor() as cursor:
+        for guard in all_guards():
+            on = f" ON {guard.table}" if connection.vendor == "postgresql" else ""
+            cursor.execute(f"DROP TRIGGER IF EXISTS {guard.name}{on}")
+    yield
+    for name in GUARDED:
+        install(apps.get_app_config(name))
+
+
+@pytest.fixture
+def three():
+    make_wave(make_bank(bank_data(3)))
+    rater = make_rater()
+    given = [rated(rater, level) for level in (1, 2, 3)]
+    assert found() == []
+    return given
+
+
+def highest(rating: Rating) -> Anchor:
+    return rating.response.item.anchors.get(level=5)
+
+
+def test_a_rating_that_is_deleted_sealed_so_and_put_back_with_another_level_is_found(three):
+    rating, quotes = three[0], list(Quote.objects.filter(rating=three[0]))
+    with guards_away():
+        Quote.objects.filter(rating=rating)._raw_delete("default")
+        Rating.objects.filter(pk=rating.pk)._raw_delete("default")
+    sealing.seal_all()
+    with guards_away():
+        rating.anchor = highest(rating)
+        for quote in quotes:
+            quote.save(force_insert=True)
+        rating.save(force_insert=True)
+
+    assert ("rating_rating", key_text(str(rating.pk))) in named(found())
+
+
+def test_a_row_is_still_held_to_what_was_sealed_before_a_column_came(three, monkeypatch):
+    true = Sealed.fixed.fget
+    with lifted():
+        Seal.objects.all()._raw_delete("default")
+        sealing.mark_all()
+    with monkeypatch.context() as earlier:
+        earlier.setattr(
+            Sealed,
+            "fixed",
+            property(lambda one: [name for name in true(one) if name != "harm_line"]),
+        )
+        assert found() == []
+    assert found() == []
+    sealing.mark_all("rating_rating")
+    assert found() == [], "sealed anew with the column, it is the same row"
+
+    with guards_away():
+        Rating.objects.filter(pk=three[0].pk).update(anchor=highest(three[0]))
+
+    assert ("rating_rating", key_text(str(three[0].pk))) in named(found())
+
+
+def test_a_change_between_two_sets_of_columns_is_found(three, monkeypatch):
+    true = Sealed.fixed.fget
+    with lifted():
+        Seal.objects.all()._raw_delete("default")
+        sealing.mark_all()
+    with monkeypatch.context() as earlier:
+        earlier.setattr(
+            Sealed,
+            "fixed",
+            property(lambda one: [name for name in true(one) if name != "harm_line"]),
+        )
+        assert found() == []
+
+    with guards_away():
+        Rating.objects.filter(pk=three[0].pk).update(anchor=highest(three[0]))
+
+    assert named(found()) == {("rating_rating", key_text(str(three[0].pk)))}
+
+
+def test_a_mark_below_nought_hides_nothing(three):
+    person = three[0].rater
+    with lifted():
+        User.objects.filter(pk=person.pk).update(is_superuser=True)
+    Touch.objects.create(pk=-7, table="rating_user", key=str(person.pk))
+
+    assert found() == []
+    assert not Touch.objects.exists(), "it is sealed as it stands, and is held to that from now on"
+
+
+def test_a_trigger_that_is_switched_off_or_does_nothing_does_not_stand(three):
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute("DROP TRIGGER rating_rating_no_change")
+            cursor.execute(
+                "CREATE TRIGGER rating_rating_no_change BEFORE UPDATE ON rating_rating"
+                " FOR EACH ROW WHEN 0 BEGIN SELECT 1; END"
+            )
+        else:
+            cursor.execute("ALTER TABLE rating_rating DISABLE TRIGGER rating_rating_no_change")
+
+    assert missing(connection) == ["rating_rating_no_change"]
+
+
+def test_a_slot_that_is_gone_or_closed_before_its_time_is_found(three):
+    slot = Slot.objects.filter(state="open").first()
+    with transaction.atomic():
+        Slot.objects.filter(pk=slot.pk).update(state="closed")
+        assert any("is closed, though" in str(one) for one in found())
+        transaction.set_rollback(True)
+    Slot.objects.filter(pk=slot.pk).delete()
+
+    assert any("has 1 slots, and not two" in str(one) for one in found())

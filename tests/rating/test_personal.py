@@ -203,6 +203,17 @@ def test_whoever_is_erased_is_signed_out_and_cannot_sign_in(person, admin):
     assert not Client().login(email=person.email, password="x")
 
 
+def test_a_session_that_waits_for_the_code_after_the_password_ends_too(person, admin):
+    """It holds the address, and nobody is signed in with it yet."""
+    session = Client().session
+    session["account_login"] = {"user_pk": str(person.pk), "email": person.email}
+    session.save()
+
+    erase(person, admin, "Asked for it.", now=NOW)
+
+    assert not Session.objects.exists()
+
+
 def test_an_invitation_that_was_not_used_opens_no_account_any_more(person, admin):
     unused = Invitation.objects.get(accepted_by=None)
     erase(person, admin, "Asked for it.", now=NOW)
