@@ -221,6 +221,7 @@ STAYS: Final = (
     "Ratings and reviews with their quotes, notes and reasons, under the code name",
     "What was opened and seen, and when: who may rate what rests on it",
     "The log, which names the account by a number and the code name",
+    "What tokens were called, and the author that a bank's file names for an item",
     "Copies in backups made before, until those are thrown away",
 )
 
